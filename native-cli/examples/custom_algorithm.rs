@@ -1,6 +1,8 @@
-//! An algorithm of one's own: REINFORCE with a learned baseline, trained on CartPole in a program and in environments of the host.
+//! An algorithm of one's own: REINFORCE with a learned baseline, trained on CartPole in a program and in environments
+//! of the host.
 //!
-//! With arguments it is the whole command line, which knows the algorithm: `custom_algorithm train reinforce --env acrobot`.
+//! With arguments it is the whole command line, which knows the algorithm:
+//! `custom_algorithm train reinforce --env acrobot`.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

@@ -1,5 +1,5 @@
-//! The command line with an environment of HalfCheetah's width, 17 observations and 6 actions, that costs next to nothing:
-//! `scripts/bench-snapshots.py` times training with it.
+//! The command line with an environment of HalfCheetah's width, 17 observations and 6 actions, that costs next to
+//! nothing: `scripts/bench-snapshots.py` times training with it.
 
 #![forbid(unsafe_code)]
 

@@ -52,15 +52,17 @@ pub fn stage_name(unit: StageUnit, k: usize) -> String {
     }
 }
 
-/// Tells whether each task is drawn as a line of its own: not where chance says more about returns than the task does, as on bandits and tabular
-/// processes, and not where returns have so few values that lines would lie on top of each other.
+/// Tells whether each task is drawn as a line of its own: not where chance says more about returns
+/// than the task does, as on bandits and tabular processes, and not where returns have so few values
+/// that lines would lie on top of each other.
 fn shows_tasks(spec: &EnvSpec, means: &[Vec<f64>], unit: StageUnit) -> bool {
     let values: BTreeSet<u64> = means.iter().flatten().map(|value| value.to_bits()).collect();
     let points: usize = means.iter().map(Vec::len).sum();
     (unit == StageUnit::GradientSteps || spec.plane.is_some()) && (points < 12 || 4 * values.len() > points)
 }
 
-/// Mean return of each stage over tasks with its 95 % interval, and each task as a thin line where that tells something.
+/// Mean return of each stage over tasks with its 95 % interval, and each task as a thin line where that tells
+/// something.
 #[must_use]
 pub fn returns(title: &str, spec: &EnvSpec, adaptation: &Adaptation) -> Sheet {
     let means: Vec<Vec<f64>> = adaptation.stages.iter().map(|stage| stage.task_means()).collect();

@@ -1,7 +1,7 @@
 //! Parsers of argument values: counts, seeds and settings.
 
-use crate::config::RUN_KEYS;
 use crate::known;
+use crate::run_settings::RunSettings;
 use quickstudy_core::settings::Range;
 use quickstudy_core::train::MAX_EPISODES;
 use toml::{Table, Value};
@@ -34,6 +34,14 @@ pub fn count(text: &str) -> Result<u64, String> {
         return Err(wrong());
     }
     Ok(value as u64)
+}
+
+/// A count, or `0`.
+///
+/// # Errors
+/// A sentence for the user if it is neither.
+pub fn count_or_zero(text: &str) -> Result<u64, String> {
+    if text == "0" { Ok(0) } else { count(text) }
 }
 
 /// Episodes of one evaluation: a count of at most [`MAX_EPISODES`].
@@ -146,7 +154,7 @@ fn one_value(key: &str) -> Option<Result<(), String>> {
     match (key, known::setting(key)) {
         // Seeds are a list of their own kind, and of a key that nobody knows the others are named later.
         ("seed", _) => Some(Ok(())),
-        (_, None) if !RUN_KEYS.contains(&key) => Some(Ok(())),
+        (_, None) if !RunSettings::KEYS.contains(&key) => Some(Ok(())),
         ("from", _) => Some(Err("name the runs with --from, a blank between them".to_owned())),
         (_, Some(doc)) if takes_lists(&doc.range) => None,
         _ => Some(Err(format!("{key} takes one value; train once with each"))),

@@ -22,7 +22,8 @@ fn temp_path(path: &Path, number: u32) -> io::Result<PathBuf> {
     Ok(path.with_file_name(format!(".{name}{MARK}{}-{number}", std::process::id())))
 }
 
-/// Makes a temporary file beside `path`. One that is there already is left alone: it may be a link that somebody planted.
+/// Makes a temporary file beside `path`. One that is there already is left alone: it may be a link that somebody
+/// planted.
 fn create_temp(path: &Path) -> io::Result<(PathBuf, File)> {
     const MOST: u32 = 100;
     for number in 0..MOST {
@@ -44,7 +45,7 @@ enum Target {
     Stream(PathBuf),
 }
 
-/// As many links as Linux follows.
+/// The most links that are followed on the way to a file, which are those that Linux follows.
 const MOST_LINKS: usize = 40;
 
 impl Target {

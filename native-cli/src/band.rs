@@ -28,7 +28,8 @@ pub struct CurveEnd {
 
 /// Points per aggregated line: finer than the eye resolves in the plot.
 const POINTS: usize = 240;
-/// Runs that end within this share of the longest one's end stop together: their iterations do not end at the same step.
+/// Runs that end within this share of the longest one's end stop together: their iterations do not end at the same
+/// step.
 const TOGETHER: f64 = 0.02;
 
 /// Where the curve of these runs ends: with the longest one. None if no run has a point.
@@ -43,8 +44,8 @@ pub fn end(runs: &[Vec<(f64, f64)>]) -> Option<CurveEnd> {
 
 /// The mean of runs over a common grid of steps, by linear interpolation within each run.
 ///
-/// The grid reaches from the first point of any run to the [`end`]. With `log` it is even in the logarithms of its steps,
-/// which are above 0 then.
+/// The grid reaches from the first point of any run to the [`end`]. With `log` it is even in the
+/// logarithms of its steps, which are above 0 then.
 #[must_use]
 pub fn aggregate(runs: &[Vec<(f64, f64)>], log: bool) -> Band {
     let from = runs.iter().filter_map(|run| Some(run.first()?.0)).min_by(f64::total_cmp);

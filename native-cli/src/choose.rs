@@ -17,8 +17,8 @@ pub struct Candidate<'a, D> {
     pub open: Box<dyn FnOnce() -> Result<D, Stop> + 'a>,
 }
 
-/// The fastest of the CPU and the real GPUs by `time`, which tries a device on the program at hand; and why it was taken,
-/// one sentence. Without a real GPU nothing is measured. What fails is not taken, and the reason says so.
+/// The fastest of the CPU and the real GPUs by `time`, which tries a device on the program at hand; and why it was
+/// taken, one sentence. Without a real GPU nothing is measured. What fails is not taken, and the reason says so.
 pub fn choose<D>(
     cpu: D,
     gpus: Vec<Candidate<'_, D>>,

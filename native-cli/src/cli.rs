@@ -21,7 +21,7 @@ use std::process::ExitCode;
     arg_required_else_help = true
 )]
 pub struct Cli {
-    /// What to do.
+    /// The verb, with its arguments.
     #[command(subcommand)]
     pub verb: Verb,
 }
@@ -125,8 +125,9 @@ fn parsed(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
     Cli::from_arg_matches(&found).map_err(|error| error.format(&mut command))
 }
 
-/// The command line of a program of one's own: every verb works with these environments and algorithms, beside the built-in ones.
-/// An environment is one of programs, `env.into()`, or one of the host, [`EnvPlace::host`] or [`EnvPlace::of_envs`].
+/// The command line of a program of one's own: every verb works with these environments and algorithms,
+/// beside the built-in ones. An environment is one of programs, `env.into()`, or one of the host,
+/// [`EnvPlace::host`] or [`EnvPlace::of_envs`].
 ///
 /// ```no_run
 /// # use quickstudy_core::env::EnvDef;

@@ -32,7 +32,7 @@ pub trait Control {
     fn learn(&mut self, _state: &[f64], _action: &[f64], _reward: f64, _next: &[f64]) {}
 }
 
-/// Those for an environment, from trivial to best; none if there are none.
+/// Controls for an environment, from trivial to best; empty where none is known.
 #[must_use]
 pub fn controls(env: &EnvDef) -> Vec<Box<dyn Control>> {
     let spec = env.spec();

@@ -22,7 +22,8 @@ pub struct Series {
     pub runs: Vec<Vec<(f64, f64)>>,
     /// Marks: the same of evaluations; drawn as dots.
     pub marks: Vec<(f64, f64)>,
-    /// Number of its colour; its place in the plot if there is none. Lines of the same number in several plots share an entry of the legend.
+    /// Number of its colour; its place in the plot if there is none. Lines of the same number in
+    /// several plots share an entry of the legend.
     pub color: Option<usize>,
 }
 
@@ -81,8 +82,8 @@ pub fn draw(plot: &Plot) -> Result<Sheet, Stop> {
     draw_panels(&plot.title, &plot.subtitle, &[whole], 1)
 }
 
-/// Draws plots as panels of one picture, row by row in so many columns, with one legend. Their titles are above their axes; their subtitles are
-/// left out.
+/// Draws plots as panels of one picture, row by row in so many columns, with one legend. Their titles are above
+/// their axes; their subtitles are left out.
 ///
 /// # Errors
 /// [`Stop`] with code 2 if no series of any of them has a finite point. A panel without one stays empty.

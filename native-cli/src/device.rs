@@ -15,8 +15,8 @@ use crate::outcome::Stop;
 /// Where to compute.
 #[derive(Clone, Debug, clap::Args)]
 pub struct DeviceArgs {
-    /// cpu, gpu (a graphics card if there is one), gpu:1 (by number, see `quickstudy devices`) or auto (a real GPU where a trial on it is
-    /// faster, otherwise the CPU)
+    /// cpu, gpu (a graphics card if there is one), gpu:1 (by number, see `quickstudy devices`) or auto (a real GPU
+    /// where a trial on it is faster, otherwise the CPU)
     #[arg(long, value_name = "NAME", default_value = "cpu")]
     pub device: String,
     /// Threads of the CPU; results do not depend on it [default: all cores]
@@ -55,7 +55,8 @@ impl Choice {
 }
 
 impl DeviceArgs {
-    /// The number of threads: as asked for, otherwise one per core; a single one where `ulimit -v` leaves no addresses for several.
+    /// The number of threads: as asked for, otherwise one per core; a single one where `ulimit -v` leaves no addresses
+    /// for several.
     #[must_use]
     pub fn threads(&self) -> usize {
         if memory::is_short() {
@@ -102,7 +103,8 @@ impl DeviceArgs {
     /// Opens the device; `auto` is the CPU.
     ///
     /// # Errors
-    /// [`Stop`] with code 2 for an unknown name, a GPU that cannot be used, or an instruction set ([`isa`]) that cannot.
+    /// [`Stop`] with code 2 for an unknown name, a GPU that cannot be used, or an instruction set ([`isa`]) that
+    /// cannot.
     pub fn open(&self) -> Result<Device, Stop> {
         let isa = isa()?;
         match Choice::parse(&self.device)? {
@@ -158,7 +160,8 @@ impl DeviceArgs {
 /// The environment variable that names the instruction set of the CPU's kernels.
 pub const ISA_VARIABLE: &str = "QUICKSTUDY_ISA";
 
-/// The instruction set of the CPU's kernels: the one that [`ISA_VARIABLE`] names, otherwise the best that the processor has.
+/// The instruction set of the CPU's kernels: the one that [`ISA_VARIABLE`] names, otherwise the best that the processor
+/// has.
 ///
 /// # Errors
 /// [`Stop`] with code 2 if there is none of that name, or the processor lacks it.

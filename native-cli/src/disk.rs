@@ -1,7 +1,8 @@
 //! Changes of the file system in run folders: each goes through a function here.
 //!
-//! A process may be killed before each of them, or in the middle of a write. [`abort_at`] does that to a process on purpose, so that tests can
-//! go through all of these points in order, one after the other. Nothing calls it in the released program.
+//! A process may be killed before each of them, or in the middle of a write. [`abort_at`] does that to a
+//! process on purpose, so that tests can go through all of these points in order, one after the other.
+//! Nothing calls it in the released program.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};

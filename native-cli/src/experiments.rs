@@ -33,8 +33,8 @@ impl Experiment {
     }
 }
 
-/// Sorts runs into experiments: those that differ in nothing but the seed or, with `by`, those on one environment that have
-/// the same values of these keys.
+/// Sorts runs into experiments: those that differ in nothing but the seed or, with `by`, those on one environment
+/// that have the same values of these keys.
 ///
 /// # Errors
 /// [`Stop`] with code 2 if no run has one of the keys.
@@ -95,9 +95,9 @@ pub fn environments(all: &[Experiment]) -> Vec<Option<&Value>> {
     found
 }
 
-/// A label for each experiment: the algorithm where algorithms differ, then the settings that tell it from others of the same algorithm and
-/// environment; and the settings in which such experiments differ without a label that says so. Environments are named only where they are asked
-/// for, as each has a panel, or where nothing else is.
+/// A label for each experiment: the algorithm where algorithms differ, then the settings that tell it from others of
+/// the same algorithm and environment; and the settings in which such experiments differ without a label that says so.
+/// Environments are named only where they are asked for, as each has a panel, or where nothing else is.
 #[must_use]
 pub fn labels(all: &[Experiment], by: &[String]) -> (Vec<String>, Vec<String>) {
     let names = |one: &Experiment| NAMES.map(|key| one.config.get(key).cloned());
@@ -140,7 +140,7 @@ pub fn labels(all: &[Experiment], by: &[String]) -> (Vec<String>, Vec<String>) {
     (labels, hidden.into_iter().collect())
 }
 
-/// Those of `keys` that tell experiments apart: all of a few, otherwise as few as do, the most telling first.
+/// Finds those of `keys` that tell experiments apart: all of a few, otherwise as few as do, the most telling first.
 fn telling<'a>(alike: &[&Experiment], keys: &[&'a String]) -> Vec<&'a String> {
     if keys.len() <= SHOWN {
         return keys.to_vec();

@@ -1,7 +1,7 @@
 //! The course of a run in bounded memory: points of its learning curve, its best evaluation, its seconds.
 //!
-//! It is a function of the rows of the metrics alone. `curve.csv` in the run folder keeps it, so that a resume reads only
-//! the rows that came after; without that file, all rows are read once, one at a time.
+//! It is a function of the rows of the metrics alone. `curve.csv` in the run folder keeps it, so that a resume reads
+//! only the rows that came after; without that file, all rows are read once, one at a time.
 
 mod due;
 
@@ -31,9 +31,9 @@ fn level(before: u64, steps: u64) -> u32 {
 
 /// Tells whether the iteration from `before` to `steps` leaves a row in the metrics.
 ///
-/// `every` is the number of environment steps between rows; with 0, each of the first thousand iterations leaves a row, and
-/// later ones leave [`PER_DOUBLING`] rows each time that the steps double. It depends on the steps alone: a resumed run has
-/// the same rows.
+/// `every` is the number of environment steps between rows; with 0, each of the first thousand iterations
+/// leaves a row, and later ones leave [`PER_DOUBLING`] rows each time that the steps double. It depends on the
+/// steps alone: a resumed run has the same rows.
 #[must_use]
 pub fn is_due(before: u64, steps: u64, every: u64) -> bool {
     match before.checked_div(every) {
@@ -198,8 +198,8 @@ impl History {
         (whole && ordered(&history.returns) && ordered(&history.evaluations)).then_some(history)
     }
 
-    /// The history of the run in `folder` up to `env_steps`, where the metrics were cut: that of `curve.csv` and the rows
-    /// since, or all rows if that file is missing, damaged or newer.
+    /// The history of the run in `folder` up to `env_steps`, where the metrics were cut: that of `curve.csv` and the
+    /// rows since, or all rows if that file is missing, damaged or newer.
     ///
     /// # Errors
     /// Any IO error.

@@ -28,12 +28,13 @@ impl Kept {
         match run.filter(|run| run.join(file::CONFIG).is_file()) {
             Some(run) => {
                 // As it was named, for messages, where the name tells.
-                let named = path.ancestors().nth(2).filter(|named| fs::canonicalize(named).is_ok_and(|real| real == run));
+                let named = path.ancestors().nth(2);
+                let named = named.filter(|named| fs::canonicalize(named).is_ok_and(|real| real == run));
                 Ok(Self { path: path.to_owned(), run: named.unwrap_or(run).to_owned() })
             }
             None => Err(Stop::user(format!("{} is no kept snapshot of a run", path.display())).hint(
-                "name a run folder, or RUN/snapshots/N.safetensors; any other snapshot with everything goes on as the last.safetensors \
-                 of a folder of its own",
+                "name a run folder, or RUN/snapshots/N.safetensors; any other snapshot with everything goes on as the \
+                 last.safetensors of a folder of its own",
             )),
         }
     }
@@ -50,8 +51,9 @@ impl Kept {
         &self.run
     }
 
-    /// A new folder in which the run goes on from here, after `made` environment steps: `out`, in `out` if there are `several`, otherwise one
-    /// beside the run. From [`Kept::begin`] to [`Kept::end`] it is marked as a copy that is being made, which may be begun again.
+    /// A new folder in which the run goes on from here, after `made` environment steps: `out`, in `out` if there
+    /// are `several`, otherwise one beside the run. From [`Kept::begin`] to [`Kept::end`] it is marked as a copy
+    /// that is being made, which may be begun again.
     ///
     /// # Errors
     /// [`Stop`] with code 2 if the folder holds a run, with code 1 if it cannot be written.
@@ -68,13 +70,14 @@ impl Kept {
         Ok(folder)
     }
 
-    /// Copies into that folder what the run had until here: its metrics, and its best policy unless that is newer. `config` is the configuration
-    /// from here on; the snapshot comes last.
+    /// Copies into that folder what the run had until here: its metrics, and its best policy unless that is newer.
+    /// `config` is the configuration from here on; the snapshot comes last.
     ///
     /// # Errors
     /// [`Stop`] with code 2 if a file of the run cannot be read, with code 1 if one cannot be written.
     pub fn copy(&self, folder: &RunFolder, made: u64, config: &str) -> Result<(), Stop> {
-        // The policy before the rows: those of its evaluation are on the disk before it, also where the run goes on meanwhile.
+        // The policy before the rows: those of its evaluation are on the disk before it, also where the run goes on
+        // meanwhile.
         let best = self.copied(file::BEST)?;
         for name in [file::CONFIG, file::COMMAND, file::VERSION, file::HISTORY, file::CSV, file::JSONL, file::EVENTS] {
             let (from, to) = (self.run.join(name), folder.join(name));

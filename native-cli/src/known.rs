@@ -1,5 +1,5 @@
-//! The environments and algorithms that names on the command line stand for: the built-in ones, and those that a program of one's own
-//! adds with [`main_with`](crate::cli::main_with).
+//! The environments and algorithms that names on the command line stand for: the built-in ones, and those that a
+//! program of one's own adds with [`main_with`](crate::cli::main_with).
 
 use std::cell::OnceCell;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ struct Added {
 static ADDED: OnceLock<Added> = OnceLock::new();
 
 thread_local! {
-    /// Those that were added, on the thread that runs the command: environments of the host are no business of others.
+    /// Environments that were added. Only the thread that runs the command has them: no other needs those of the host.
     static ENVIRONMENTS: OnceCell<&'static [EnvPlace]> = const { OnceCell::new() };
 }
 

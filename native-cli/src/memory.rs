@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use toml::{Table, Value};
 
-/// Bytes that this process may take when it has started so many more threads: what is free on the machine, or less where a control
-/// group or a limit of the process says so; a twentieth is left for all else. Nothing where the system does not tell.
+/// Bytes that this process may take when it has started so many more threads: what is free on the
+/// machine, or less where a control group or a limit of the process says so; a twentieth is left for all
+/// else. Nothing where the system does not tell.
 #[must_use]
 pub fn free(threads: usize) -> Option<u64> {
     let read = |path: &Path| std::fs::read_to_string(path).ok();
@@ -22,8 +23,8 @@ pub fn is_limited() -> bool {
     address_space(&|path| std::fs::read_to_string(path).ok(), 0).is_some()
 }
 
-/// Tells whether `ulimit -v` left fewer addresses, when this was asked first, than threads would take with half of them: then all is done
-/// on one thread.
+/// Tells whether `ulimit -v` left fewer addresses, when this was asked first, than threads would take with half
+/// of them: then all is done on one thread.
 #[must_use]
 pub fn is_short() -> bool {
     static SHORT: OnceLock<bool> = OnceLock::new();
@@ -112,7 +113,8 @@ pub fn size(text: &str) -> Result<u64, String> {
     if (1.0..=1e18).contains(&bytes) { Ok(bytes as u64) } else { Err(wrong()) }
 }
 
-/// Values of single settings with which training would fit into `limit` bytes, found by trying: `--set episodes=512 (8.1 GB)`.
+/// Values of single settings with which training would fit into `limit` bytes, found by trying:
+/// `--set episodes=512 (8.1 GB)`.
 #[must_use]
 pub fn smaller(device: &Device, setup: &Setup, limit: u64) -> Vec<String> {
     let Ok(needed) = Session::memory(device, setup) else { return Vec::new() };

@@ -1,23 +1,43 @@
 //! The sizes of a meta-test among arguments and settings, and its results.
 
-use crate::args;
 use crate::metrics::number;
+use crate::run_settings::RunSettings;
+use clap::{ArgMatches, Command, FromArgMatches};
 use quickstudy_core::meta::{AVERAGE, EpisodeOutcome, Performance, TestSizes};
 use quickstudy_core::train::{Episode, Evaluation};
 
 /// The sizes of a meta-test, as far as they are given; with one of them, the others are as by default.
-#[derive(Clone, Debug, Default, PartialEq, clap::Args)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MetaTestArgs {
-    /// Meta-test as garage's MetaEvaluator: episodes of exploration on each task, before each adaptation or through
-    /// which a memory lasts [default: 10, with one of the other two]
-    #[arg(long, value_name = "N", value_parser = args::count, allow_negative_numbers = true)]
+    /// Episodes of exploration on each task.
     pub n_exploration_eps: Option<u64>,
-    /// Meta-test: episodes of the adapted policy on each task, which are measured [default: 1]
-    #[arg(long, value_name = "N", value_parser = args::count, allow_negative_numbers = true)]
+    /// Episodes of the adapted policy on each task, which are measured.
     pub n_test_episodes: Option<u64>,
-    /// Meta-test: held-out tasks [default: as without a meta-test]
-    #[arg(long, value_name = "N", value_parser = args::count, allow_negative_numbers = true)]
+    /// Held-out tasks.
     pub n_test_tasks: Option<u64>,
+}
+
+/// As settings of a run declare them.
+impl clap::Args for MetaTestArgs {
+    fn augment_args(command: Command) -> Command {
+        let all = RunSettings::arguments().into_iter();
+        command.args(all.filter(|argument| TestSizes::KEYS.contains(&argument.get_id().as_str())))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for MetaTestArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(Self::of(TestSizes::KEYS.map(|key| matches.get_one(key).copied())))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 impl MetaTestArgs {
@@ -27,17 +47,10 @@ impl MetaTestArgs {
         [self.n_exploration_eps, self.n_test_episodes, self.n_test_tasks]
     }
 
-    /// Those with these values.
+    /// Arguments with these values, in order of [`TestSizes::KEYS`].
     #[must_use]
     pub fn of([n_exploration_eps, n_test_episodes, n_test_tasks]: [Option<u64>; 3]) -> MetaTestArgs {
         MetaTestArgs { n_exploration_eps, n_test_episodes, n_test_tasks }
-    }
-
-    /// Values of `self`, and those of `other` where it has none.
-    #[must_use]
-    pub fn or(&self, other: &MetaTestArgs) -> MetaTestArgs {
-        let ([a, b, c], [d, e, f]) = (self.values(), other.values());
-        MetaTestArgs::of([a.or(d), b.or(e), c.or(f)])
     }
 
     /// The sizes of the meta-test, on so many tasks if none says how many; none if nothing is given.
@@ -96,11 +109,9 @@ mod tests {
     fn one_size_makes_a_meta_test_and_a_table_has_a_row_per_episode() {
         let none = MetaTestArgs::default();
         assert_eq!((none.sizes(7), none.evaluation(7)), (None, Evaluation::Episodes(7)));
-        let some = MetaTestArgs { n_test_episodes: Some(2), ..none.clone() };
+        let some = MetaTestArgs { n_test_episodes: Some(2), ..none };
         let sizes = TestSizes { n_exploration_eps: 10, n_test_episodes: 2, n_test_tasks: 2 };
         assert_eq!(some.sizes(2), Some(sizes));
-        let other = MetaTestArgs { n_test_tasks: Some(5), n_test_episodes: Some(9), ..none };
-        assert_eq!(some.or(&other).values(), [None, Some(2), Some(5)]);
         let outcome = |success| EpisodeOutcome { ret: 1.5, discounted: 1.0, terminated: true, success };
         let episode = |success| Episode { ret: 1.5, length: 3, terminated: true, adapted: Some(outcome(success)) };
         let all = [episode(Some(true)), episode(Some(false)), episode(Some(true)), episode(None)];

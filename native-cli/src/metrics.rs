@@ -5,8 +5,8 @@
 //! key in JSON, no point in TensorBoard. Every row has [`ENV_STEPS`]; by it a resumed run cuts the rows that are newer
 //! than its snapshot, so that the files end up the same as without the interruption, wall-clock columns aside.
 //!
-//! Not every iteration leaves a row where a run is long, see [`crate::history::is_due`]: a day's run takes some megabytes.
-//! Files are open only while they are written.
+//! Not every iteration leaves a row where a run is long, see [`crate::history::is_due`]: a day's run takes some
+//! megabytes. Files are open only while they are written.
 
 mod columns;
 mod lost;
@@ -42,7 +42,8 @@ pub struct MetricsLog {
     columns: Vec<String>,
     /// True if rows were appended that may not be on disk yet.
     unsynced: bool,
-    /// True after a resume, until the first row: the columns come from earlier rows then, and this row may bring new ones.
+    /// True after a resume, until the first row: the columns come from earlier rows then, and this row may bring new
+    /// ones.
     learned: bool,
     folder: PathBuf,
 }
@@ -63,8 +64,8 @@ impl MetricsLog {
         Ok(log)
     }
 
-    /// Continues the files in `folder` after cutting every row newer than `env_steps`; also returns what was damaged and
-    /// mended, in sentences.
+    /// Continues the files in `folder` after cutting every row newer than `env_steps`; also returns
+    /// what was damaged and mended, in sentences.
     ///
     /// A file that was deleted meanwhile is made anew from the others; a last row that was written in half is cut.
     ///
@@ -84,11 +85,12 @@ impl MetricsLog {
         Self { csv, jsonl, events, columns, unsynced: false, learned: false, folder }
     }
 
-    /// Appends one row. The first row, and the first one after a resume, fixes the columns; a later row may lack some, never
-    /// add one.
+    /// Appends one row. The first row, and the first one after a resume, fixes the columns; a later row may lack some,
+    /// never add one.
     ///
     /// # Errors
-    /// [`Stop`] with code 1 if the row has an unknown column, or the CSV cannot be written anew with those of the first.
+    /// [`Stop`] with code 1 if the row has an unknown column, or the CSV cannot be written anew with those of the
+    /// first.
     pub fn append(&mut self, row: &[(String, f64)]) -> Result<TextRow, Stop> {
         if self.columns.is_empty() {
             self.columns = row.iter().map(|(name, _)| name.clone()).collect();

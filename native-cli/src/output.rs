@@ -18,8 +18,8 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 /// The first error of standard output.
 static FAILED: OnceLock<String> = OnceLock::new();
 
-/// The text without characters that steer a terminal: escape sequences in names of files, settings or snapshots are shown
-/// and not obeyed. Ends of lines and tabs stay.
+/// The text without characters that steer a terminal: escape sequences in names of files, settings or snapshots are
+/// shown and not obeyed. Ends of lines and tabs stay.
 #[must_use]
 pub fn shown(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c.is_control() && c != '\n' && c != '\t')
@@ -115,7 +115,8 @@ pub fn reserve<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(), Stop
     }
 }
 
-/// Checks that none of `paths` is a file of a run, which a run folder could not be read without, or that this is wanted.
+/// Checks that none of `paths` is a file of a run, which a run folder could not be read without, or that this is
+/// wanted.
 ///
 /// # Errors
 /// [`Stop`] with code 2 that names the file.
@@ -129,8 +130,8 @@ pub fn spare_runs<'a>(paths: impl IntoIterator<Item = &'a Path>, force: bool) ->
     }
 }
 
-/// Writes a file that the user named: files are replaced at once, links followed, devices and pipes written into; `-` is
-/// standard output.
+/// Writes a file that the user named: files are replaced at once, links followed, devices and pipes written into; `-`
+/// is standard output.
 ///
 /// # Errors
 /// [`Stop`] with code 2, or with code 1 on a full disk, that names the path.

@@ -112,8 +112,8 @@ fn show(bar: &ProgressBar, text: &str) {
     bar.set_message(text.chars().take(room).collect::<String>());
 }
 
-/// As much of [`line`] as fits into `room` columns, so that it never wraps: the number of steps goes first, which the bar
-/// shows as well, then what the speed tells.
+/// As much of [`line`] as fits into `room` columns, so that it never wraps: the number of steps goes first, which the
+/// bar shows as well, then what the speed tells.
 fn fitting(report: Report, total: u64, seeds: u64, speed: f64, room: usize) -> String {
     let whole = line(report, total, seeds, speed);
     if whole.chars().count() <= room {

@@ -12,7 +12,8 @@ use quickstudy_core::backend::Device;
 use quickstudy_core::train::{Own, Saved, Session};
 
 /// Said where a run goes on in other episodes than those in which it stopped.
-pub const NEW_EPISODES: &str = "note: the environment cannot save where it is in its episodes, so that new ones begin; resuming again gives the same";
+pub const NEW_EPISODES: &str = "note: the environment cannot save where it is in its episodes, so that new ones begin; \
+     resuming again gives the same";
 
 /// A session and the runs of its seeds.
 #[derive(Debug)]
@@ -26,8 +27,8 @@ pub struct RecordedSession {
 }
 
 impl RecordedSession {
-    /// Trains as [`run::run`] does. After a loss `reopen` gives a device to go on on, and with `true` one that cannot be
-    /// lost: where the first one was lost before it saved anything. `threads` is for the record.
+    /// Trains as [`run::run`] does. After a loss `reopen` gives a device to go on on, and with `true` one that cannot
+    /// be lost: where the first one was lost before it saved anything. `threads` is for the record.
     ///
     /// # Errors
     /// As [`run::run`]; a lost device only if the run cannot go on on what `reopen` gives.

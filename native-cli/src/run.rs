@@ -1,8 +1,9 @@
 //! The training loop around a session: metrics, evaluations, snapshots, progress and stopping.
 //!
-//! Order of writes: metrics rows and the best policy reach the disk before the snapshot that follows them, so that a
-//! resumed run finds every row up to its snapshot and cuts the newer ones. When a seed is evaluated depends on the number of environment
-//! steps that it has made alone and when snapshots happen changes nothing, so an interrupted and resumed run makes the same files.
+//! Order of writes: metrics rows and the best policy reach the disk before the snapshot that follows them, so that
+//! a resumed run finds every row up to its snapshot and cuts the newer ones. When a seed is evaluated depends on
+//! the number of environment steps that it has made alone and when snapshots happen changes nothing, so an
+//! interrupted and resumed run makes the same files.
 
 use crate::activity::{self, Work};
 use crate::curve::{Plot, Series};
@@ -36,7 +37,8 @@ pub type Encode<'a> = Box<dyn Fn(usize) -> Result<Vec<u8>, Stop> + 'a>;
 
 /// A copy of the state of all seeds, of which snapshots are made.
 pub trait Copied {
-    /// The snapshot of one seed in parts: rows of its replay memory that are new go into segments, all else is the file.
+    /// The snapshot of one seed in parts: rows of its replay memory that are new go into segments, all else is the
+    /// file.
     ///
     /// # Errors
     /// [`Stop`] with code 1.
@@ -124,8 +126,8 @@ impl SeedRun {
         Ok(Self::with(folder, title, log, History::default()))
     }
 
-    /// A run that continues at `env_steps`, where its snapshot names `segments`; newer rows of its metrics are cut, and damage to them is
-    /// mended and said.
+    /// A run that continues at `env_steps`, where its snapshot names `segments`; newer rows of its metrics are
+    /// cut, and damage to them is mended and said.
     ///
     /// # Errors
     /// [`Stop`] with code 1 if the metrics files cannot be read or written.

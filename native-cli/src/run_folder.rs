@@ -63,7 +63,8 @@ pub mod file {
     pub const BEST: &str = "best.safetensors";
     /// Learning curve.
     pub const CURVE: &str = "curve.svg";
-    /// The snapshot that is being copied into this folder, from which a run is to go on here: until that is done there is no run.
+    /// The snapshot that is being copied into this folder, from which a run is to go on here: until that is done there
+    /// is no run.
     pub const COPYING: &str = "copying.txt";
     /// Lock.
     pub const LOCK: &str = "run.lock";
@@ -135,7 +136,8 @@ impl RunFolder {
         Ok(folder)
     }
 
-    /// Checks that no run has begun here. Without a snapshot there is no run yet: one that was killed before its first is started over.
+    /// Checks that no run has begun here. Without a snapshot there is no run yet: one that was
+    /// killed before its first is started over.
     ///
     /// # Errors
     /// [`Stop`] with code 2 that says what there is of a run.

@@ -1,8 +1,8 @@
 //! The folder of a run's segments: rows of its replay memory, of which each snapshot appends those that are new.
 //!
-//! Rows reach the disk before the snapshot that names them takes the place of the one before, and a segment is deleted only after that: at
-//! every moment the snapshot in place finds all of its rows. What follows them in a segment comes from a process that died, and is cut off by
-//! the next rows.
+//! Rows reach the disk before the snapshot that names them takes the place of the one before, and a segment is deleted
+//! only after that: at every moment the snapshot in place finds all of its rows. What follows them in a segment comes
+//! from a process that died, and is cut off by the next rows.
 
 use crate::outcome::Stop;
 use crate::run_folder::{cannot_keep, file};
@@ -29,7 +29,7 @@ pub struct SegmentFolder {
 }
 
 impl SegmentFolder {
-    /// Those of the run in `folder`, whose snapshot names `saved`.
+    /// Segments of the run in `folder`, whose snapshot names `saved`.
     #[must_use]
     pub fn new(folder: &Path, saved: &[Ring]) -> Self {
         let (saved, next) = (saved.to_vec(), saved.to_vec());
@@ -119,8 +119,10 @@ impl SegmentFolder {
             None => cannot_keep(path, error, "; the last snapshot is intact"),
             Some(missing) => {
                 let place = if missing.exists() { "was cut" } else { "is gone: it was deleted or moved" };
-                Stop::failure(format!("{} {place} during the run, and the last snapshot needs it", missing.display())).hint(
-                    "put it back, and `quickstudy train --resume` goes on; without it only the policies and kept snapshots can be used",
+                let missing = missing.display();
+                Stop::failure(format!("{missing} {place} during the run, and the last snapshot needs it")).hint(
+                    "put it back, and `quickstudy train --resume` goes on; without it only the policies and kept \
+                     snapshots can be used",
                 )
             }
         }

@@ -50,19 +50,19 @@ impl Style {
         Self { size, bold: false, color, anchor: Anchor::Start, upwards: false }
     }
 
-    /// The same in bold letters.
+    /// Writes it in bold letters.
     #[must_use]
     pub const fn bold(self) -> Self {
         Self { bold: true, ..self }
     }
 
-    /// The same with its place at another part of it.
+    /// Puts another part of the text at its place.
     #[must_use]
     pub const fn at(self, anchor: Anchor) -> Self {
         Self { anchor, ..self }
     }
 
-    /// The same, read from bottom to top.
+    /// Turns it, to be read from bottom to top.
     #[must_use]
     pub const fn upwards(self) -> Self {
         Self { upwards: true, ..self }
@@ -192,7 +192,8 @@ impl Sheet {
     pub fn svg(&self) -> String {
         let Self { width, height, .. } = self;
         let mut out = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\n\
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+             viewBox=\"0 0 {width} {height}\">\n\
              <rect width=\"{width}\" height=\"{height}\" fill=\"white\"/>\n"
         );
         let mut clips = 0;
@@ -207,8 +208,8 @@ impl Sheet {
                     inside = true;
                     _ = writeln!(
                         out,
-                        "<clipPath id=\"clip{clips}\"><rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>\
-                         </clipPath>\n<g clip-path=\"url(#clip{clips})\">",
+                        "<clipPath id=\"clip{clips}\"><rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" \
+                         height=\"{:.1}\"/></clipPath>\n<g clip-path=\"url(#clip{clips})\">",
                         right - left,
                         bottom - top
                     );
@@ -295,7 +296,8 @@ fn element(mark: &Mark) -> String {
             let bold = if style.bold { " font-weight=\"bold\"" } else { "" };
             let turn = if style.upwards { format!(" transform=\"rotate(-90 {x:.1} {y:.1})\"") } else { String::new() };
             format!(
-                "<text x=\"{x:.1}\" y=\"{y:.1}\" font-family=\"sans-serif\" font-size=\"{}\"{bold} fill=\"{}\"{anchor}{turn}>{}</text>\n",
+                "<text x=\"{x:.1}\" y=\"{y:.1}\" font-family=\"sans-serif\" font-size=\"{}\"\
+                 {bold} fill=\"{}\"{anchor}{turn}>{}</text>\n",
                 style.size,
                 hex(style.color),
                 escaped(text)

@@ -21,7 +21,8 @@ pub fn install() {
     }
 }
 
-/// Makes writing beyond `ulimit -f` an error of the file instead of the end of the process, for this thread and those that it starts.
+/// Makes writing beyond `ulimit -f` an error of the file instead of the end of the process, for this thread and those
+/// that it starts.
 #[cfg(unix)]
 pub fn hold_file_size() {
     use nix::sys::signal::{SigSet, Signal};
@@ -49,8 +50,8 @@ fn pressed() {
             end();
         }
         (0, work) => tell(&format!(
-            "\nstopping: waiting for {}, which has taken {:.0} s so far, and for its snapshot; press Ctrl-C again to stop \
-             within it and go back to the last snapshot",
+            "\nstopping: waiting for {}, which has taken {:.0} s so far, and for its snapshot; press Ctrl-C again to \
+             stop within it and go back to the last snapshot",
             work.name(),
             now.elapsed().as_secs_f64(),
         )),

@@ -6,7 +6,8 @@ pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Standard error of the mean (sample standard deviation over √n); none for fewer than two values, which tell nothing about it.
+/// Standard error of the mean (sample standard deviation over √n); none for fewer than two values, which tell nothing
+/// about it.
 #[must_use]
 pub fn standard_error(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {

@@ -14,7 +14,7 @@ const LOOK: Duration = Duration::from_secs(1);
 const LONG: Duration = Duration::from_secs(2);
 /// The longest silence without a terminal.
 pub const SILENCE: Duration = Duration::from_secs(30);
-/// The same before training.
+/// The longest silence without a terminal before training.
 const SETTING_UP: Duration = Duration::from_secs(5);
 
 /// Where to show what goes on; gets the text.

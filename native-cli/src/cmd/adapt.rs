@@ -97,8 +97,8 @@ pub struct AdaptArgs {
 /// Runs the verb.
 ///
 /// # Errors
-/// [`Stop`] with code 2 if there is no such snapshot, its policy does not adapt or a file cannot be written; with code 1
-/// if adaptation fails.
+/// [`Stop`] with code 2 if there is no such snapshot, its policy does not adapt or a file cannot be
+/// written; with code 1 if adaptation fails.
 pub fn run(args: &AdaptArgs) -> anyhow::Result<()> {
     let path = run_folder::policy(&args.run, args.last, args.best)?;
     let bytes = run_folder::read(&path)?;
@@ -274,8 +274,8 @@ fn table(adaptation: &Adaptation) -> String {
     text
 }
 
-/// One row per step of each task's first rollout in each stage: numbers of the environment's state (on the host, of what was seen of it), of
-/// the action that it got, and the reward.
+/// One row per step of each task's first rollout in each stage: numbers of the environment's state (on the host, of
+/// what was seen of it), of the action that it got, and the reward.
 fn steps(env: &EnvPlace, adaptation: &Adaptation) -> String {
     let names = |prefix: &str, width: usize| (0..width).map(|i| format!(",{prefix}_{i}")).collect::<String>();
     let [states, actions] = [

@@ -30,8 +30,14 @@ pub struct BenchArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = SECONDS, allow_negative_numbers = true)]
     pub seconds: f64,
     /// Seeds of the learning part
-    #[arg(long, value_name = "SEEDS", default_value = "0..10", value_parser = super::train::parse_seeds, allow_negative_numbers = true)]
-    pub seed: super::train::Seeds,
+    #[arg(
+        long,
+        value_name = "SEEDS",
+        default_value = "0..10",
+        value_parser = args::seeds,
+        allow_negative_numbers = true
+    )]
+    pub seed: std::vec::Vec<u64>,
     /// Episodes per seed of the learning part
     #[arg(long, value_name = "N", default_value = "1000", value_parser = args::episodes, allow_negative_numbers = true)]
     pub episodes: u64,
@@ -221,7 +227,7 @@ fn trained(device: &Device, setup: &Setup, seconds: f64) -> Result<Speed, Stop> 
 }
 
 fn learning(device: &Device, args: &BenchArgs, chosen: &dyn Fn(&Preset) -> bool) -> Result<(), Stop> {
-    let seeds = &args.seed.0;
+    let seeds = &args.seed;
     let episodes = args.episodes as usize;
     let presets: Vec<Preset> = presets()?.into_iter().filter(|preset| chosen(preset)).collect();
     if presets.is_empty() {

@@ -46,8 +46,8 @@ pub struct EvalArgs {
     /// Run folders, folders of run folders, or snapshot files
     #[arg(required = true, value_name = "DIR")]
     pub runs: Vec<PathBuf>,
-    /// Episodes of each run: 100, 1k; with --gif also how many are recorded, of the first 20 [default: 100, of which the
-    /// first is recorded]
+    /// Episodes of each run: 100, 1k; with --gif also how many are recorded, of the first 20
+    /// [default: 100, of which the first is recorded]
     #[arg(long, value_name = "N", value_parser = args::episodes, allow_negative_numbers = true)]
     pub episodes: Option<u64>,
     /// Seed of the first states; the same one gives the same episodes
@@ -69,8 +69,8 @@ pub struct EvalArgs {
     /// standard output
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
-    /// Record the first episode, with its step and its return, at the environment's own speed; a short one is slowed down
-    /// to three seconds
+    /// Record the first episode, with its step and its return, at the environment's own speed; a
+    /// short one is slowed down to three seconds
     #[arg(long, value_name = "FILE")]
     pub gif: Option<PathBuf>,
     /// Steps of a recording in a second, 1 to 50, instead of that speed

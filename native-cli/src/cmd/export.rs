@@ -38,8 +38,8 @@ pub struct ExportArgs {
 /// Runs the verb.
 ///
 /// # Errors
-/// [`Stop`] with code 2 if there is no run in the folder, its snapshot or a segment cannot be read, or the file is there or cannot be
-/// written.
+/// [`Stop`] with code 2 if there is no run in the folder, its snapshot or a segment cannot be read,
+/// or the file is there or cannot be written.
 pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
     expect_extension("--out", &args.out, "a snapshot", &["safetensors"])?;
     output::reserve([&*args.out])?;

@@ -21,18 +21,22 @@ pub struct ListArgs {
     #[arg(value_enum)]
     pub part: Option<ListPart>,
     /// Only the settings of this algorithm
-    #[arg(value_name = "ALGORITHM", value_parser = clap::builder::PossibleValuesParser::new(known::algorithm_names()), hide_possible_values = true)]
+    #[arg(
+        value_name = "ALGORITHM",
+        value_parser = clap::builder::PossibleValuesParser::new(known::algorithm_names()),
+        hide_possible_values = true
+    )]
     pub algorithm: Option<String>,
 }
 
 /// Parts of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum ListPart {
-    /// What can learn
-    #[value(alias = "algos")]
+    /// Algorithms, which learn.
+    #[value(help = "What can learn", alias = "algos")]
     Algorithms,
-    /// What can be learned
-    #[value(alias = "envs")]
+    /// Environments, which are learned.
+    #[value(help = "What can be learned", alias = "envs")]
     Environments,
     /// Settings that are known to work
     Presets,
@@ -217,8 +221,8 @@ pub(crate) fn settings(algorithm: &str) -> Result<Vec<String>, Stop> {
     Ok(out)
 }
 
-/// The first sentence of a preset's leading comment, `PPO on X: the origin of its numbers.`, without what it is about. Colons and full stops in
-/// brackets, as in `(arXiv:1903.08254; code: a.json)`, belong to what is said.
+/// The first sentence of a preset's leading comment, `PPO on X: the origin of its numbers.`, without what it is about.
+/// Colons and full stops in brackets, as in `(arXiv:1903.08254; code: a.json)`, belong to what is said.
 pub(crate) fn origin(text: &str) -> String {
     let comment: Vec<&str> = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim).collect();
     let comment = comment.join(" ");

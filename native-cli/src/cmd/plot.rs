@@ -79,8 +79,8 @@ const PANELS: usize = 36;
 /// Runs the verb.
 ///
 /// # Errors
-/// [`Stop`] with code 2 if a folder holds no run, no run has the metric or a key, the labels are too few or too many, there
-/// are too many panels, or the file cannot be written.
+/// [`Stop`] with code 2 if a folder holds no run, no run has the metric or a key, the labels are too few or too many,
+/// there are too many panels, or the file cannot be written.
 pub fn run(args: &PlotArgs) -> anyhow::Result<()> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("curves.svg"));
     let format = Format::of("--out", &out)?;
@@ -185,8 +185,8 @@ fn panels<'a>(all: &'a [Experiment], metrics: &[String], notes: &mut Vec<String>
         if metrics.is_empty() && evaluated > 0 && evaluated < measured {
             let on = env.map_or_else(String::new, |env| format!(" on {}", experiments::show(env)));
             notes.push(format!(
-                "note: {evaluated} of {measured} runs{on} have evaluations, so returns of training are drawn; --metric {EVAL_RETURN} \
-                 draws those"
+                "note: {evaluated} of {measured} runs{on} have evaluations, so returns of training are drawn; \
+                 --metric {EVAL_RETURN} draws those"
             ));
         }
         let default = [default.to_owned()];

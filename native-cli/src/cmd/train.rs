@@ -2,13 +2,11 @@
 
 use crate::activity::{self, Work};
 use crate::args;
-use crate::config::RunKeys;
 use crate::curve::short_count;
 use crate::device::{DeviceArgs, time_of_training};
 use crate::keep::Keep;
 use crate::known;
 use crate::memory;
-use crate::meta_test::MetaTestArgs;
 use crate::outcome::Stop;
 use crate::plan::{Plan, Request};
 use crate::progress::{duration, grouped, say};
@@ -16,6 +14,7 @@ use crate::provenance;
 use crate::recover::RecordedSession;
 use crate::run::{End, Pace, SeedRun, resume_command};
 use crate::run_folder::{self, RunFolder, default_name, file};
+use crate::run_settings::RunSettings;
 use crate::signals;
 use crate::ticker::Ticker;
 use crate::warm_start;
@@ -67,79 +66,50 @@ pub(crate) fn help(arguments: &[OsString]) -> String {
 /// Arguments of `quickstudy train`.
 #[derive(Debug, clap::Args)]
 pub struct TrainArgs {
-    /// Algorithm (see `quickstudy list`); --config and --resume know it already
-    pub algorithm: Option<String>,
-    /// Environment (see `quickstudy list`); pendulum:time_limit=100 ends its episodes after 100 steps, and so for all
-    #[arg(long, value_name = "NAME")]
-    pub env: Option<String>,
-    /// Seed, range or list: 3, 0..10 (ten seeds, one folder each), 1,5,7 [default: 0]
-    #[arg(long, value_name = "SEEDS", value_parser = parse_seeds, allow_negative_numbers = true)]
-    pub seed: Option<Seeds>,
-    /// Environment steps that each seed makes, to the end of an iteration: 100000, 100k, 1.5M or 1e5 [default: the preset's]
-    #[arg(long, value_name = "N", value_parser = args::count, allow_negative_numbers = true)]
-    pub steps: Option<u64>,
+    /// Settings of the run.
+    #[command(flatten)]
+    pub run: RunSettings,
     /// TOML file of settings, such as the config.toml of another run
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", display_order = RunSettings::behind("steps", 1))]
     pub config: Option<PathBuf>,
     /// One setting, repeatable: gamma=0.9
-    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = args::setting)]
+    #[arg(
+        long = "set",
+        value_name = "KEY=VALUE",
+        value_parser = args::setting,
+        display_order = RunSettings::behind("steps", 2)
+    )]
     pub settings: Vec<(String, Value)>,
     /// Run folder; with several seeds, the folder of run folders.
     #[arg(
         long,
         value_name = "DIR",
+        display_order = RunSettings::behind("steps", 3),
         help = "Run folder; with several seeds, the folder of run folders [default: runs/<env>-<algorithm>-s<seed>]"
     )]
     pub out: Option<PathBuf>,
     /// Continue the runs in these folders, or folders of runs, from their last snapshots; or go on from kept snapshots,
     /// RUN/snapshots/N.safetensors, each in a new folder, which --out names
-    #[arg(long, value_name = "DIR", num_args = 1..)]
+    #[arg(long, value_name = "DIR", num_args = 1.., display_order = RunSettings::behind("steps", 4))]
     pub resume: Vec<PathBuf>,
-    /// Begin with the parameters of a run (its last snapshot) or of a snapshot file instead of first ones: policy, critics, targets
-    /// and statistics of normalisers. One is for all seeds, as many as there are seeds are for the same seeds
-    #[arg(long, value_name = "RUN", num_args = 1.., conflicts_with = "resume")]
-    pub from: Vec<PathBuf>,
     /// Where to compute
-    #[command(flatten)]
+    #[command(flatten, next_display_order = RunSettings::behind("from", 1))]
     pub device: DeviceArgs,
-    /// Environment steps between evaluations, 0 for none [default: a tenth of --steps]
-    #[arg(long, value_name = "N", value_parser = count_or_zero, allow_negative_numbers = true)]
-    pub eval_every: Option<u64>,
-    /// Episodes per evaluation [default: 20; of RL², 500 trials]
-    #[arg(long, value_name = "N", value_parser = args::episodes, allow_negative_numbers = true)]
-    pub eval_episodes: Option<u64>,
-    /// The sizes of meta-tests, which evaluations then are
-    #[command(flatten)]
-    pub meta_test: MetaTestArgs,
-    /// Environment steps between rows of the metrics, 1 for a row per iteration; with 0, rows get rarer after a thousand
-    /// iterations, which keeps those of a day's run far below 100 MB. Evaluations always have theirs [default: 0]
-    #[arg(long, value_name = "N", value_parser = count_or_zero, allow_negative_numbers = true)]
-    pub log_every: Option<u64>,
     /// Seconds between snapshots, 0 for one after each iteration
-    #[arg(long, value_name = "SECONDS", default_value_t = 5.0, allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 5.0,
+        allow_negative_numbers = true,
+        display_order = RunSettings::behind("log_every", 1)
+    )]
     pub save_every: f64,
-    /// Snapshots that stay: last (and the best policy), all for that of each iteration too, a number for one each time that so many
-    /// environment steps are passed, none for not even the last [default: last]
-    #[arg(long, value_name = "WHICH", value_parser = Keep::parse, allow_negative_numbers = true)]
-    pub keep_snapshots: Option<Keep>,
     /// Stop at the first gradient that is not finite and name the operation where it began (slower)
-    #[arg(long)]
+    #[arg(long, display_order = RunSettings::behind("keep_snapshots", 1))]
     pub debug: bool,
     /// Show the resolved settings and where each comes from, and train nothing
-    #[arg(long, conflicts_with = "resume")]
+    #[arg(long, conflicts_with = "resume", display_order = RunSettings::behind("keep_snapshots", 2))]
     pub print_config: bool,
-}
-
-/// Seeds of one command.
-#[derive(Clone, Debug)]
-pub struct Seeds(pub Vec<u64>);
-
-pub(crate) fn parse_seeds(text: &str) -> Result<Seeds, String> {
-    args::seeds(text).map(Seeds)
-}
-
-fn count_or_zero(text: &str) -> Result<u64, String> {
-    if text == "0" { Ok(0) } else { args::count(text) }
 }
 
 /// Runs the verb.
@@ -163,27 +133,18 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
 }
 
 impl TrainArgs {
-    fn flags(&self) -> RunKeys {
-        RunKeys {
-            algorithm: self.algorithm.clone(),
-            env: self.env.clone(),
-            seeds: self.seed.as_ref().map(|seeds| seeds.0.clone()),
-            steps: self.steps,
-            eval_every: self.eval_every,
-            eval_episodes: self.eval_episodes,
-            meta_test: self.meta_test.clone(),
-            log_every: self.log_every,
-            keep_snapshots: self.keep_snapshots,
-            from: (!self.from.is_empty()).then(|| self.from.clone()),
+    fn pace(&self, run: &RunSettings, setup: &Setup) -> Pace {
+        Pace {
+            save_every: Duration::from_secs_f64(self.save_every),
+            eval_every: run.eval_every(setup),
+            evaluation: run.evaluation(setup),
+            log_every: run.log_every(setup),
+            keep: run.keep_snapshots(setup),
         }
     }
 
-    fn pace(&self, [eval_every, log_every]: [u64; 2], evaluation: Evaluation, keep: Keep) -> Pace {
-        Pace { save_every: Duration::from_secs_f64(self.save_every), eval_every, evaluation, log_every, keep }
-    }
-
     fn request(&self) -> Request {
-        Request { flags: self.flags(), config: self.config.clone(), settings: self.settings.clone() }
+        Request { flags: self.run.clone(), config: self.config.clone(), settings: self.settings.clone() }
     }
 }
 
@@ -208,10 +169,10 @@ fn start(args: &TrainArgs) -> Result<(), Stop> {
     let (device, why) = args.device.open_for(&mut |device| time_of_training(device, &plan.setup))?;
     activity::watch(device.interrupt());
     let mut session = Session::new(&device, &plan.setup).map_err(|error| with_smaller(error, &device, &plan.setup))?;
-    plan.set_sources(warm_start::begin_with(&mut session, &plan.from)?);
+    let from = plan.run.from.clone().unwrap_or_default();
+    plan.set_sources(warm_start::begin_with(&mut session, &from)?);
     session.set_debug(args.debug);
-    let evaluation = plan.meta_test.evaluation(plan.eval_episodes);
-    let pace = args.pace([plan.eval_every, plan.log_every], evaluation, plan.keep_snapshots);
+    let pace = args.pace(&plan.run, &plan.setup);
     prepare(&mut session, &pace)?;
     drop(ticker);
     activity::begin(Work::Saving);
@@ -228,7 +189,7 @@ fn start(args: &TrainArgs) -> Result<(), Stop> {
     let runs = each.map(create).collect::<Result<Vec<_>, _>>()?;
     headline(&plan.setup, &args.device.describe(&device));
     why.iter().for_each(|why| say(why));
-    plan.from.iter().for_each(|path| say(&format!("begins with the parameters of {}", path.display())));
+    from.iter().for_each(|path| say(&format!("begins with the parameters of {}", path.display())));
     let (algorithm, env) = (plan.setup.algorithm.name, &plan.setup.env.spec().name);
     match preset(algorithm, env)?.filter(|preset| plan.setup.preset.as_ref() == Some(&preset.name)) {
         Some(preset) => say(&format!("preset {}: {}", preset.name, super::list::origin(preset.text))),

@@ -52,7 +52,7 @@ impl Control for Best {
 /// Bradt, Johnson and Karlin 1956; the index that Gittins 1979 generalises, for a horizon. Near to Bayes-optimal.
 struct Index {
     pulls: usize,
-    /// Of an arm with s successes and f failures and r pulls to come, at [`Index::at`].
+    /// The index of an arm with s successes, f failures and r pulls to come stands at [`Index::at`].
     table: Vec<f32>,
     /// Successes and failures of each arm.
     counts: Vec<[usize; 2]>,

@@ -8,7 +8,7 @@ use std::ops::Range;
 /// Where the axes are on the sheet and what they span.
 #[derive(Clone, Debug)]
 pub(super) struct Axes {
-    /// Of a logarithmic axis, the logarithms.
+    /// Values from left to right; their logarithms where the axis is logarithmic.
     pub x: Range<f64>,
     pub log_x: bool,
     pub y: Range<f64>,

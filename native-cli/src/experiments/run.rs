@@ -1,12 +1,12 @@
 //! Runs as they are read from their folders, each once.
 
 use super::{NAMES, show};
-use crate::config::RUN_KEYS;
 use crate::metrics::{ENV_STEPS, Table as Metrics};
 use crate::outcome::Stop;
 use crate::progress::say;
 use crate::run::{EPISODE_RETURN, EVAL_RETURN, points};
 use crate::run_folder::{self, file};
+use crate::run_settings::RunSettings;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -26,13 +26,14 @@ pub struct Run {
     pub config: Table,
     /// Environment steps of its last row.
     pub length: f64,
-    /// For each metric its name and its points: `(environment steps, value)`, or another column's numbers for the steps.
+    /// For each metric its name and its points: `(environment steps, value)`, or another column's numbers for the
+    /// steps.
     pub curves: Vec<(String, Vec<(f64, f64)>)>,
 }
 
 impl Run {
-    /// Reads columns of `metrics` over the column `over` from a run folder; without any, returns of evaluations and of training, as far as they
-    /// are there. Without a configuration the folder's name stands for that.
+    /// Reads columns of `metrics` over the column `over` from a run folder; without any, returns of evaluations and of
+    /// training, as far as they are there. Without a configuration the folder's name stands for that.
     ///
     /// # Errors
     /// [`Stop`] with code 2 if its files cannot be read, or its metrics lack a column.
@@ -59,7 +60,9 @@ impl Run {
         }
         let mut config = read_config(folder)?;
         let seed = config.remove("seed");
-        config.retain(|key, _| !RUN_KEYS.contains(&key) || ["steps", "from"].contains(&key) || NAMES.contains(&key));
+        config.retain(|key, _| {
+            !RunSettings::KEYS.contains(&key) || ["steps", "from"].contains(&key) || NAMES.contains(&key)
+        });
         let curves = wanted.iter().map(|metric| (metric.clone(), points(&table, over, metric))).collect();
         let length = table.column(ENV_STEPS).and_then(|steps| steps.last().copied()).unwrap_or(0.0);
         Ok(Self { folder: folder.to_owned(), seed, config, length, curves })
@@ -91,8 +94,9 @@ fn read_config(folder: &Path) -> Result<Table, Stop> {
         .map_err(|error| Stop::user(format!("{} is no TOML: {}", path.display(), error.message())))
 }
 
-/// Tells whether one of two tables of metrics continues the other: over the steps that both have come to, the rows of one are rows of the other,
-/// with the same columns and the same numbers, but for time and for evaluations that only one of them made.
+/// Tells whether one of two tables of metrics continues the other: over the steps that both have come to,
+/// the rows of one are rows of the other, with the same columns and the same numbers, but for time and
+/// for evaluations that only one of them made.
 fn continues(a: &Metrics, b: &Metrics) -> bool {
     let (Some(steps), Some(other_steps)) = (a.column(ENV_STEPS), b.column(ENV_STEPS)) else { return false };
     let until = steps.last().copied().unwrap_or(0.0).min(other_steps.last().copied().unwrap_or(0.0));
@@ -122,8 +126,8 @@ fn is_time(column: &str) -> bool {
     column.starts_with("time/") && column != ENV_STEPS
 }
 
-/// Each run once, in order, and notes that name folders that hold it too: the same run has the same settings, the same seed and the same rows of all
-/// metrics, as far as both have come. The longest one counts.
+/// Each run once, in order, and notes that name folders that hold it too: the same run has the same settings, the same
+/// seed and the same rows of all metrics, as far as both have come. The longest one counts.
 ///
 /// # Errors
 /// As `read`, which gives the metrics of a folder.
@@ -134,7 +138,8 @@ pub fn unique(all: Vec<Run>, read: &dyn Fn(&Path) -> Result<Metrics, Stop>) -> R
     for run in all {
         let mut same = None;
         let mut other = None;
-        // Tables are large, so they are read only where settings and seed are the same, and one at a time beside the run's own.
+        // Tables are large, so they are read only where settings and seed are the same, and one at a time beside the
+        // run's own.
         if let Some(first) = kept.iter().position(|known| known.is_set_as(&run)) {
             let table = read(&run.folder)?;
             for (at, known) in kept.iter().enumerate().skip(first).filter(|(_, known)| known.is_set_as(&run)) {
@@ -153,8 +158,8 @@ pub fn unique(all: Vec<Run>, read: &dyn Fn(&Path) -> Result<Metrics, Stop>) -> R
             (None, Some(at)) => {
                 let [a, b] = folders(&kept[at]);
                 Some(format!(
-                    "note: {a} and {b} have the same settings and seed {seed}, and not the same numbers (made on another \
-                     device?): both count"
+                    "note: {a} and {b} have the same settings and seed {seed}, and not the same numbers (made \
+                     on another device?): both count"
                 ))
             }
             (Some(at), _) => {

@@ -1,7 +1,7 @@
 //! The columns of the CSV: what its first line names, held against what the other files name.
 //!
-//! A name that is in one file alone is a damaged name as a rule. The first line is believed where it has only names that
-//! this program gives and fits the rows below it; the events, which have checksums, are believed against it.
+//! A name that is in one file alone is a damaged name as a rule. The first line is believed where it has only names
+//! that this program gives and fits the rows below it; the events, which have checksums, are believed against it.
 
 use super::ENV_STEPS;
 use super::rows::{Line, Lines, TextRow, is_name};

@@ -1,9 +1,10 @@
-//! Goes back to a snapshot: cuts newer rows off the metrics files, and mends what is damaged in one file from the others.
+//! Goes back to a snapshot: cuts newer rows off the metrics files, and mends what is damaged in one file from the
+//! others.
 //!
 //! The three files hold the same rows, and all rows up to a snapshot are on disk before it is. Rows are therefore read
 //! side by side, the files' last megabytes only. A row that one file lacks is taken from another, of the events last,
-//! which round; where texts differ, the events decide, because they have checksums. A file with damage is written anew and replaced at once. What was
-//! written in half when a process was killed is newer than the snapshot and no damage.
+//! which round; where texts differ, the events decide, because they have checksums. A file with damage is written anew
+//! and replaced at once. What was written in half when a process was killed is newer than the snapshot and no damage.
 
 use super::columns::{self, Header};
 use super::lost::{Gaps, in_words, put_aside};
@@ -33,8 +34,8 @@ pub struct Mended {
     pub notes: Vec<String>,
 }
 
-/// Cuts rows newer than `env_steps` off the metrics files in `folder` and mends them; `config` is shown in TensorBoard where
-/// its file must be made anew. Of each file the last `tail` bytes are looked at.
+/// Cuts rows newer than `env_steps` off the metrics files in `folder` and mends them; `config` is shown in TensorBoard
+/// where its file must be made anew. Of each file the last `tail` bytes are looked at.
 ///
 /// # Errors
 /// Any IO error. Files are replaced as a whole, so that an error or a kill loses nothing.
@@ -114,7 +115,7 @@ struct Files<'a> {
     due: Due,
     start: Start,
     columns: Vec<String>,
-    /// Of two texts that differ the CSV is believed, not the JSON lines, unless an event tells.
+    /// Where the CSV and the JSON lines differ and no event tells which is right, the CSV is believed.
     prefer_csv: bool,
 }
 

@@ -22,7 +22,8 @@ impl SeedRun {
         }
     }
 
-    /// Then new rows of the replay memory and, last, the snapshot after `made` environment steps. What only the one before needed goes after it.
+    /// Then new rows of the replay memory and, last, the snapshot after `made` environment steps. What
+    /// only the one before needed goes after it.
     fn save(&mut self, made: u64, snapshot: &[u8]) -> Result<(), Stop> {
         self.save_before()?;
         self.segments.sync()?;
@@ -50,8 +51,9 @@ pub(super) struct Changed {
     pub stays: bool,
 }
 
-/// Writes the files of these seeds, which are in order of their numbers. Most of the time goes into waiting for the disk, which many threads do
-/// as fast as one; but where the address space is limited, their stacks and heaps would take what training has counted on.
+/// Writes the files of these seeds, which are in order of their numbers. Most of the time goes into waiting for
+/// the disk, which many threads do as fast as one; but where the address space is limited, their stacks and heaps
+/// would take what training has counted on.
 pub(super) fn save(session: &dyn Training, runs: &mut [SeedRun], keep: Keep, changed: &[Changed]) -> Result<(), Stop> {
     const TOGETHER: usize = 32;
     let of = |index: usize| changed.iter().find(|changed| changed.index == index);
@@ -62,7 +64,8 @@ pub(super) fn save(session: &dyn Training, runs: &mut [SeedRun], keep: Keep, cha
     }
     let copy = session.snapshots(&changed.iter().map(|changed| changed.index).collect::<Vec<_>>())?;
     for runs in runs.chunks_mut(TOGETHER) {
-        // The rows of a replay memory are in it, as segments go with the last snapshot; one at a time, as each has all of its own.
+        // The rows of a replay memory are in it, as segments go with the last snapshot; one at a time, as each has all
+        // of its own.
         for (Changed { index, .. }, run) in runs.iter_mut().filter(|(changed, _)| changed.stays) {
             run.save_before()?;
             run.folder.keep(session.steps_made(*index), &copy.whole(*index)?)?;
@@ -105,7 +108,8 @@ pub fn save_first(session: &dyn Training, runs: &mut [SeedRun]) -> Result<(), St
     save(session, runs, Keep::Last, &all)
 }
 
-/// Does all of it, with `threads` on a thread each; where the system gives no thread, on this one. The first error counts.
+/// Does all of it, with `threads` on a thread each; where the system gives no thread, on this one. The first error
+/// counts.
 pub(super) fn side_by_side<F: FnOnce() -> Result<(), Stop> + Send>(works: Vec<F>, threads: bool) -> Result<(), Stop> {
     if !threads || works.len() < 2 {
         return works.into_iter().map(|work| work()).fold(Ok(()), Result::and);

@@ -1,7 +1,8 @@
 //! The best policy's file, which changes with the last snapshot.
 //!
-//! The policy of a better evaluation is first written beside the best one, under the environment steps of that evaluation, and takes its place
-//! once a snapshot is on the disk that is not older. After a kill in between, the metrics go back to the snapshot before, and so does the policy.
+//! The policy of a better evaluation is first written beside the best one, under the environment steps of that
+//! evaluation, and takes its place once a snapshot is on the disk that is not older. After a kill in between, the
+//! metrics go back to the snapshot before, and so does the policy.
 
 use super::{RunFolder, cannot_keep, file};
 use crate::outcome::Stop;
@@ -20,7 +21,8 @@ fn steps_in(file: &str) -> Option<u64> {
 }
 
 impl RunFolder {
-    /// Writes the policy of a better evaluation, made after so many environment steps; [`RunFolder::settle_best`] makes it the best one.
+    /// Writes the policy of a better evaluation, made after so many environment steps;
+    /// [`RunFolder::settle_best`] makes it the best one.
     ///
     /// # Errors
     /// As [`RunFolder::write`].
@@ -28,7 +30,8 @@ impl RunFolder {
         self.write(&name(env_steps), policy)
     }
 
-    /// Makes the last of the better policies up to `env_steps`, those of the snapshot in place, the best one, and removes all others.
+    /// Makes the last of the better policies up to `env_steps`, those of the snapshot in place, the best one, and
+    /// removes all others.
     ///
     /// # Errors
     /// [`Stop`] with code 1 if a file cannot be renamed or removed.

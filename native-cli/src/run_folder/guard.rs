@@ -36,7 +36,8 @@ pub fn check_descriptors(runs: usize) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Tells whether a file is one of those by which a folder is a run, a link followed: its own files, its segments or its kept snapshots.
+/// Tells whether a file is one of those by which a folder is a run, a link followed: its own files, its segments or its
+/// kept snapshots.
 #[must_use]
 pub fn is_of_run(path: &Path) -> bool {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -112,8 +112,8 @@ fn snapshot_path(folder: &Path, name: &str) -> Result<PathBuf, Stop> {
     Ok(path)
 }
 
-/// Where the policy of a run folder is: the best one if there is one and `last` does not ask for the last; or the snapshot
-/// file `path` itself.
+/// Where the policy of a run folder is: the best one if there is one and `last` does not ask for the
+/// last; or the snapshot file `path` itself.
 ///
 /// # Errors
 /// [`Stop`] with code 2 if there is no such snapshot.

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use quickstudy::config::RunKeys;
 use quickstudy::history::History;
 use quickstudy::metrics::{MetricsLog, Table};
 use quickstudy::run_folder::{RunFolder, file};
+use quickstudy::run_settings::RunSettings;
 use quickstudy::{args, provenance};
 use quickstudy_core::Device;
 use quickstudy_core::env::builtin;
@@ -97,10 +97,10 @@ fn arguments(input: &[u8]) {
 /// A configuration file, resolved for the algorithm and the environment that it names.
 fn config(input: &[u8]) {
     let Ok(mut table) = toml::from_str::<toml::Table>(&String::from_utf8_lossy(input)) else { return };
-    let Ok(keys) = RunKeys::take(&mut table) else { return };
+    let Ok(keys) = RunSettings::take(&mut table) else { return };
     let algorithm = keys.algorithm.unwrap_or_else(|| "ppo".to_owned());
     let Ok(env) = builtin(keys.env.as_deref().unwrap_or("cartpole")) else { return };
-    let seeds = keys.seeds.unwrap_or_else(|| vec![0]);
+    let seeds = keys.seed.unwrap_or_else(|| vec![0]);
     let named = quickstudy_core::train::algorithm(&algorithm).map(|def| vec![def]);
     for def in named.unwrap_or_else(|_| ALGORITHMS.to_vec()) {
         let layers = [Layer { origin: "input".to_owned(), settings: table.clone() }];

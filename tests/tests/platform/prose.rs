@@ -19,9 +19,6 @@ const NOT_OURS: [&str; 6] = ["target", "node_modules", "dist", "build", ".git", 
 const NOUNS: [&str; 12] =
     ["The same", "What", "That", "Whether", "Of", "So many", "As many", "Those", "They", "Such", "If so", "If not"];
 
-/// Folders that are still to be mended.
-const LATER: [&str; 1] = ["native-cli"];
-
 /// Numbers of the lines, from 1, that are longer than [`WIDTH`].
 fn long_lines(text: &str) -> Vec<usize> {
     numbered(text).filter(|(_, line)| line.chars().count() > WIDTH).map(|(number, _)| number).collect()
@@ -61,7 +58,7 @@ fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
         let own = path.strip_prefix(root()).unwrap();
         if path.is_dir() {
             let name = path.file_name().unwrap().to_str().unwrap();
-            if !NOT_OURS.contains(&name) && !LATER.iter().any(|folder| own == Path::new(folder)) {
+            if !NOT_OURS.contains(&name) {
                 sources(&path, found);
             }
         } else if path.extension().is_some_and(|end| ENDS.iter().any(|known| end == *known)) {

@@ -1,7 +1,7 @@
 //! Runs that go on: from the last snapshots in their folders, or from kept ones in new folders.
 //!
-//! All that the command asks for is checked and then written into the configurations of all runs, before the first of them goes on: whatever
-//! happens later, `--resume` alone does the rest.
+//! All that the command asks for is checked and then written into the configurations of all runs, before the first of
+//! them goes on: whatever happens later, `--resume` alone does the rest.
 
 mod plan;
 mod source;
@@ -103,8 +103,8 @@ fn reader(source: &Source) -> impl Fn(&str, u64) -> quickstudy_core::Result<Vec<
     move |name: &str, bytes: u64| segments::read(&run, name, bytes)
 }
 
-/// The sessions of these runs, stacked where their snapshots allow it: a killed stack may leave folders one snapshot apart, and any folders may
-/// be named together.
+/// The sessions of these runs, stacked where their snapshots allow it: a killed stack may leave folders one snapshot
+/// apart, and any folders may be named together.
 fn restore(device: &Device, sources: Vec<Source>) -> Result<Vec<(Session, Vec<Source>)>, Stop> {
     let files = sources.iter().map(Source::read).collect::<Result<Vec<_>, _>>()?;
     let readers: Vec<_> = sources.iter().map(reader).collect();
@@ -161,7 +161,7 @@ fn check_unchanged(args: &TrainArgs, setup: &Setup) -> Result<(), Stop> {
     if let Some(asked) = keys.env.filter(|asked| asked != env) {
         return Err(differs("environment", env, &asked));
     }
-    if let Some(asked) = keys.seeds
+    if let Some(asked) = keys.seed
         && setup.seeds.iter().any(|seed| !asked.contains(seed))
     {
         return Err(differs("seed", &format!("{:?}", setup.seeds), &format!("{asked:?}")));

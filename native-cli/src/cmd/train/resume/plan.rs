@@ -3,20 +3,22 @@
 use super::super::{TrainArgs, prepare, record, title};
 use super::check_unchanged;
 use super::source::Source;
-use crate::config::{self, RunKeys};
+use crate::config;
 use crate::keep::Keep;
 use crate::kept::Kept;
 use crate::outcome::Stop;
-use crate::plan::eval_episodes;
 use crate::progress::{grouped, say};
 use crate::provenance;
 use crate::run::{Pace, SeedRun};
 use crate::run_folder::{self, RunFolder, file};
+use crate::run_settings::RunSettings;
 use quickstudy_core::backend::Device;
-use quickstudy_core::meta::TestSizes;
 use quickstudy_core::train::{Session, Setup};
 use std::path::PathBuf;
 use toml::Value;
+
+/// Settings that a run keeps when it goes on: the command may name them, but not change them.
+const UNCHANGED: [&str; 3] = ["algorithm", "env", "seed"];
 
 /// Runs that go on together.
 pub(super) struct Stack {
@@ -47,7 +49,7 @@ pub(super) struct Ready {
     pub(super) session: Session,
     pub(super) runs: Vec<SeedRun>,
     pub(super) pace: Pace,
-    /// They make other steps than they were begun for.
+    /// Says if the runs make other steps than those they were begun for.
     pub(super) extended: bool,
 }
 
@@ -76,7 +78,8 @@ pub(super) fn plan(args: &TrainArgs, runs: Vec<(Session, Vec<Source>)>) -> Resul
     runs.into_iter().zip(wishes).map(|(run, wish)| Stack::of(args, run, wish, several)).collect()
 }
 
-/// The steps that the runs' configurations ask for, where these are others than those of the snapshots: configurations change first.
+/// The steps that the runs' configurations ask for, where these are others than those of the snapshots: configurations
+/// change first.
 fn wish(session: &Session, sources: &[Source]) -> Option<Wish> {
     let of = |source: &Source| {
         let Source::Last(folder) = source else { return None };
@@ -97,7 +100,7 @@ impl Stack {
         check_unchanged(args, session.setup())?;
         session.set_debug(args.debug);
         let before = session.setup().steps;
-        let asked = args.steps.or(wish.as_ref().map(|(steps, _)| *steps)).unwrap_or(before);
+        let asked = args.run.steps.or(wish.as_ref().map(|(steps, _)| *steps)).unwrap_or(before);
         if let Some(most) = (0..sources.len()).max_by_key(|index| session.steps_made(*index))
             && asked < session.steps_made(most)
             && asked != before
@@ -113,15 +116,15 @@ impl Stack {
         if stack.session.done() {
             return Ok(stack);
         }
-        if let (None, Some((steps, path))) = (args.steps, wish) {
+        if let (None, Some((steps, path))) = (args.run.steps, wish) {
             say(&format!("note: on to {} environment steps, as {} says", grouped(steps), path.display()));
         }
         for (index, source) in stack.sources.iter().enumerate() {
             if stack.session.goes_on_unlike_planned(index) {
                 let (run, made) = (source.run().display(), grouped(stack.session.steps_made(index)));
                 say(&format!(
-                    "note: {run} was finished by what an earlier version planned, and has made {made} of {} environment \
-                     steps: it goes on until they are made",
+                    "note: {run} was finished by what an earlier version planned, and has made {made} of {} \
+                     environment steps: it goes on until they are made",
                     grouped(stack.session.setup().steps)
                 ));
             }
@@ -132,52 +135,43 @@ impl Stack {
 
     /// Takes the settings of the run from the configurations, in which the flags take their place.
     fn configure(&mut self, args: &TrainArgs, asked: u64) -> Result<(), Stop> {
-        let mut keys = args.flags();
+        let mut keys = args.run.clone();
         for source in &self.sources {
             let path = source.run().join(file::CONFIG);
-            let (mut own, mut now) = (RunKeys::default(), String::new());
+            let (mut own, mut now) = (RunSettings::default(), String::new());
             if path.exists() {
                 own = config::read_file(&path)?.0;
                 now = String::from_utf8_lossy(&run_folder::read_own_text(&path)?).into_owned();
             }
-            let number = |value: u64| Value::Integer(i64::try_from(value).unwrap_or(i64::MAX));
-            let differs = own.steps.is_some_and(|steps| steps != asked);
-            let [exploration, episodes, tasks] = args.meta_test.values();
-            let flags = [
-                (TestSizes::KEYS[2], tasks.map(number)),
-                (TestSizes::KEYS[1], episodes.map(number)),
-                (TestSizes::KEYS[0], exploration.map(number)),
-                ("steps", args.steps.or(differs.then_some(asked)).map(number)),
-                ("eval_every", args.eval_every.map(number)),
-                ("eval_episodes", args.eval_episodes.map(number)),
-                ("keep_snapshots", args.keep_snapshots.map(Keep::value)),
-            ];
-            let with = |text: String, (key, value): (&str, Option<Value>)| match value {
-                Some(value) => config::with_key(&text, key, &value),
-                None => text,
-            };
-            let early = flags.into_iter().fold(now.clone(), with);
-            let changed = with(early.clone(), ("log_every", args.log_every.map(number)));
+            let mut changes = args.run.clone();
+            if own.steps.is_some_and(|steps| steps != asked) {
+                changes.steps.get_or_insert(asked);
+            }
+            let mut changes = changes.given();
+            UNCHANGED.iter().for_each(|key| drop(changes.remove(*key)));
+            let log_every = changes.remove_entry("log_every");
+            // A key that is not there yet is put before the others.
+            let in_order = RunSettings::KEYS.iter().rev().filter_map(|key| changes.remove_entry(*key));
+            let with = |text: String, (key, value): (String, Value)| config::with_key(&text, &key, &value);
+            let early = in_order.fold(now.clone(), with);
+            let changed = log_every.into_iter().fold(early.clone(), with);
             keys = keys.or(own);
             self.texts.push(ConfigTexts { now, early, changed });
         }
-        let keep = keys.keep_snapshots.unwrap_or_default();
-        if keep == Keep::None {
+        let pace = args.pace(&keys, self.session.setup());
+        if pace.keep == Keep::None {
             return Err(Stop::user(
                 "--keep-snapshots none: a run that goes on has a last snapshot, which would grow old",
             )
             .hint("take last, all or a number of environment steps"));
         }
-        let counts = [keys.eval_every.unwrap_or(asked.div_ceil(10)), keys.log_every.unwrap_or(0)];
-        let episodes = keys.eval_episodes.unwrap_or_else(|| eval_episodes(self.session.setup().algorithm));
-        let pace = args.pace(counts, keys.meta_test.evaluation(episodes), keep);
         prepare(&mut self.session, &pace)?;
         self.pace = Some(pace);
         Ok(())
     }
 
-    /// Makes the folders of runs that go on from kept snapshots, all of them before something is copied: what is there tells that the command
-    /// was not done with.
+    /// Makes the folders of runs that go on from kept snapshots, all of them before something is copied: what is there
+    /// tells that the command was not done with.
     ///
     /// # Errors
     /// [`Stop`] with code 2 if there is a run already, with code 1 if a file cannot be written.

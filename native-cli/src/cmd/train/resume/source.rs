@@ -78,7 +78,8 @@ pub(super) fn open(paths: &[PathBuf]) -> Result<Opened, Stop> {
             run_folder::read_snapshot(path, file::LAST)?;
         }
     }
-    // All folders of a start have their configuration before one of them has a snapshot: others have nothing to do with a folder that has none.
+    // All folders of a start have their configuration before one of them has a snapshot: others have
+    // nothing to do with a folder that has none.
     match bare.as_slice() {
         [] => Ok(opened),
         bare if opened.unbegun.is_empty() && !opened.sources.is_empty() => {

@@ -11,7 +11,6 @@ use crate::run_folder::{self, RunFolder, file};
 use crate::warm_start;
 use quickstudy_core::backend::Device;
 use quickstudy_core::train::{Session, Setup};
-use std::path::PathBuf;
 
 /// A run folder with a configuration and no snapshot.
 pub(super) struct Unbegun {
@@ -24,8 +23,8 @@ impl Unbegun {
     /// The run of this folder.
     ///
     /// # Errors
-    /// [`Stop`] with code 2 if the folder holds rows or kept snapshots of a run that has lost its last one, or if its configuration
-    /// cannot be read or says that no snapshot is kept.
+    /// [`Stop`] with code 2 if the folder holds rows or kept snapshots of a run that has lost its last one, or if its
+    /// configuration cannot be read or says that no snapshot is kept.
     pub(super) fn read(folder: RunFolder) -> Result<Self, Stop> {
         let lost = |hint: String| move |stop: Stop| Stop { message: stop.message, ..Stop::user("").hint(hint) };
         let missing = || run_folder::read_snapshot(folder.path(), file::LAST).map(|_| ());
@@ -35,7 +34,7 @@ impl Unbegun {
         let path = folder.join(file::CONFIG);
         let config = String::from_utf8_lossy(&run_folder::read_own_text(&path)?).into_owned();
         let plan = Plan::resolve(&Request { config: Some(path), ..Request::default() })?;
-        if plan.keep_snapshots == Keep::None {
+        if plan.run.keep_snapshots(&plan.setup) == Keep::None {
             missing().map_err(lost("it keeps no snapshots and cannot go on; start it again".to_owned()))?;
         }
         Ok(Self { folder, plan, config })
@@ -50,7 +49,7 @@ impl Unbegun {
     fn fits(&self, other: &Self) -> bool {
         let of = |run: &Self| {
             let Setup { algorithm, env, steps, .. } = &run.plan.setup;
-            (algorithm.name, env.spec().name.clone(), *steps, run.plan.setup.table(), run.plan.from.clone())
+            (algorithm.name, env.spec().name.clone(), *steps, run.plan.setup.table(), run.plan.run.from.clone())
         };
         self.plan.setup.seeds != other.plan.setup.seeds && of(self) == of(other)
     }
@@ -88,7 +87,7 @@ fn begin_stack(
     let Some((_, first)) = stack.first() else { return Ok(Vec::new()) };
     let mut setup = first.plan.setup.clone();
     setup.seeds = stack.iter().flat_map(|(_, run)| run.plan.setup.seeds.clone()).collect();
-    let from: Vec<PathBuf> = first.plan.from.clone();
+    let from = first.plan.run.from.clone().unwrap_or_default();
     let mut session = Session::new(device, &setup).map_err(|error| with_smaller(error, device, &setup))?;
     warm_start::begin_with(&mut session, &from)?;
     session.set_debug(args.debug);

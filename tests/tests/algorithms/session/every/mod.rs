@@ -31,7 +31,7 @@ impl SmallRun {
         SmallRun { def, env, settings }
     }
 
-    /// So many steps of these seeds, in programs or on the host.
+    /// Trains these seeds for a number of steps, in programs or on the host.
     fn resolve(&self, env: impl Into<EnvPlace>, seeds: &[u64], steps: u64) -> Result<Setup> {
         let layer = Layer { origin: "test".into(), settings: self.settings.clone() };
         Setup::resolve(self.def, env, seeds, Some(steps), &[layer])
