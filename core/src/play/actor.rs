@@ -19,7 +19,7 @@ pub struct PolicyActor {
     observe: Option<Program>,
     /// Makes the memory of a policy that has seen nothing.
     empty: Program,
-    /// K, N, O and A.
+    /// K, N, O and A, as in [`ActorSpec::sizes`].
     sizes: [usize; 4],
     info: Vec<String>,
     /// The values by which the policy acts, by the names of the program's inputs.

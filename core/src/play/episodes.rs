@@ -94,7 +94,7 @@ impl Play<'_> {
         self.episodes_from(None, amount, steps)
     }
 
-    /// Plays whole episodes like `episodes`, each of which begins with `memory`.
+    /// Plays whole episodes like `episodes`; the first ones begin with `memory`, if given.
     #[track_caller]
     pub fn episodes_from(&self, memory: Option<Named>, amount: Amount, steps: usize) -> Experience {
         let begun = self.begin();

@@ -28,7 +28,7 @@ tree!(Running: state, steps, obs, memory, task);
 pub struct Steps {
     /// Environment states acted in, `[…, F]`; zeros for environments of the host.
     pub state: Tensor,
-    /// Observations acted on, as they are, `[…, O]`.
+    /// Observations acted on, before normalisation, `[…, O]`.
     pub obs: Tensor,
     /// Observations that the steps led to, before any reset, `[…, O]`.
     pub next_obs: Tensor,

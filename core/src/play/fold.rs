@@ -12,8 +12,8 @@ use crate::{Error, Tensor};
 
 impl Iteration<'_> {
     /// Folds `add` over the steps of one new episode in each environment, beginning with `init`, `[K, N, …]`: at most
-    /// `steps` steps, in which the policy acts as `how` says. No step is kept; if environments are in the program, it
-    /// ends once all are done. If there are many tasks, each episode has its own.
+    /// `steps` steps, in which the policy acts as `how` says. No step is kept; if environments are in the program, the
+    /// loop ends once all are done. If there are many tasks, each episode has its own.
     ///
     /// The trace fails if an executor has many tasks.
     #[track_caller]

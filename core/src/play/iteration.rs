@@ -88,7 +88,7 @@ impl<'a> Iteration<'a> {
         Iteration { scheduled: Some(scheduled), ..self }
     }
 
-    /// The host's act at each ask, in order.
+    /// The acts of the host that the iteration asks for, in order.
     pub fn into_acts(self) -> Vec<HostAct> {
         self.acts
     }

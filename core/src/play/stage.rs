@@ -43,7 +43,7 @@ impl std::fmt::Debug for HostCall {
     }
 }
 
-/// The host's act at one ask of an iteration.
+/// An act of the host that an iteration asks for.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "there are a handful")]
 pub enum HostAct {

@@ -55,7 +55,6 @@ impl Session {
     /// Begins training.
     ///
     /// # Errors
-    ///
     /// If the device lacks memory, the environment does not fit the algorithm, or its executor on the host cannot be
     /// made.
     pub fn new(device: &Device, setup: &Setup) -> Result<Session> {
@@ -97,7 +96,7 @@ impl Session {
         let (algorithm, env) = (setup.fitted().clone(), &setup.env);
         let mut training = match (stacks.is_empty(), env.on_host()) {
             (true, _) => Training::resume(device, algorithm, env, &setup.seeds, state)?,
-            // The arrays of the stack are selected, for which programs are compiled.
+            // The stack has programs of its own.
             (false, false) => {
                 let of_stack: Vec<u64> = stack.iter().map(|number| setup.seeds[*number]).collect();
                 Training::resume(device, algorithm, env, &of_stack, state)?
@@ -147,7 +146,7 @@ impl Session {
         Session::restored(device, restored(device, &own.into(), snapshots)?)
     }
 
-    /// The number of bytes that training takes on a device, even if it does not have so many.
+    /// The number of bytes that training takes on a device, even if the device has fewer.
     ///
     /// # Errors
     /// If what the setup asks for cannot be planned.
@@ -183,7 +182,7 @@ impl Session {
         self.setup.fitted().iterations(self.setup.steps)
     }
 
-    /// The number of environment steps that each seed has made at least.
+    /// The least number of environment steps that a seed has made.
     pub fn env_steps(&self) -> u64 {
         self.seeds.iter().map(|seed| seed.made).min().unwrap_or(0)
     }

@@ -249,7 +249,6 @@ pub trait Algorithm: Learned {
     /// larger than the run. None if the algorithm stays as it is.
     ///
     /// # Errors
-    ///
     /// If a setting does not fit the number of steps.
     fn for_steps(&self, _steps: u64) -> Result<Option<Box<dyn Algorithm>>> {
         Ok(None)
@@ -306,7 +305,7 @@ impl dyn Algorithm + '_ {
         self.planned(self.iterations(steps))
     }
 
-    /// The progress of a run after `done` of `total` iterations that make what is planned.
+    /// The progress of a run after `done` of `total` iterations that make the planned steps.
     #[must_use]
     pub fn as_planned(&self, done: u64, total: u64) -> Progress {
         Progress { iterations: done, steps: self.planned(done), budget: self.planned(total) }

@@ -31,7 +31,7 @@ impl Count {
         Count::of(&Held::default(), rows)
     }
 
-    /// A count that goes on with the episodes of a state, `rows: [S, N]`, or with new ones if the state holds none.
+    /// A count that continues the episodes of a state, `rows: [S, N]`, or begins with new ones if the state holds none.
     pub fn of(held: &Held, [s, n]: [usize; 2]) -> Count {
         let [ep_return, discounted] =
             ["ep_return", "discounted"].map(|name| held.find(name).unwrap_or(Tensor::zeros(&[s, n, 1])));

@@ -15,7 +15,7 @@ pub enum Family {
     Gradients,
     /// A policy adapts to its task by its memory.
     Memory,
-    /// A policy adapts to its task by a belief about it, inferred from what was seen.
+    /// A policy adapts to its task by a belief about it, inferred from its experience.
     Inference,
 }
 

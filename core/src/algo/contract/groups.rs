@@ -1,4 +1,4 @@
-//! Parameters that make their steps together, and several such groups on one θ.
+//! Groups of parameters, each of which makes its steps together, on one θ.
 
 use std::ops::Range;
 

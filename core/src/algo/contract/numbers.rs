@@ -88,7 +88,7 @@ pub enum Relation {
         /// The count of numbers in one sum.
         each: usize,
     },
-    /// Numbers none of which is less than any number of this entry.
+    /// Numbers that are at least as large as each number of this entry.
     NotBelow(&'static str),
     /// A number that is at most the number of iterations made.
     UpToIterations,

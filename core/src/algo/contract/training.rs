@@ -107,7 +107,8 @@ impl Training {
         Ok(())
     }
 
-    /// Plans an iteration of each stage, without training; on the host, the plans are of all programs of an iteration.
+    /// Plans an iteration of each stage, without training. With environments of the host, a plan covers all programs of
+    /// the iteration.
     ///
     /// # Errors
     /// If one cannot be planned.

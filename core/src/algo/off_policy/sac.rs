@@ -42,7 +42,7 @@ pub static SAC: AlgorithmDef = AlgorithmDef::new::<SacConfig>(
 /// SAC on an environment.
 pub type Sac = OffPolicyLearner<SacNets>;
 
-/// The numbers of the groups of parameters.
+/// The number of the policy's group of parameters.
 const POLICY: usize = 0;
 const VALUES: usize = 1;
 const TEMPERATURE: usize = 2;
@@ -57,7 +57,7 @@ pub struct SacNets {
     target_entropy: f64,
 }
 
-/// All that updates change.
+/// The learner of SAC: all that updates change.
 #[derive(Clone, Debug)]
 pub struct SacLearner {
     policy: Trained,

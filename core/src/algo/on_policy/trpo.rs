@@ -88,7 +88,7 @@ pub struct TrustRegionUpdate<'a> {
     pub normalise_advantages: bool,
     /// The optimiser of the value function, whose learning rate is the iteration's scalar `learning_rate`.
     pub optimiser: Optimiser,
-    /// The value function's passes over the rollout.
+    /// The number of the value function's passes over the rollout.
     pub critic_epochs: usize,
     /// The norm to which longer gradients of the value function are scaled down; 0 for no limit.
     pub critic_max_grad_norm: f64,

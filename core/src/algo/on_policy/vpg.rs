@@ -65,7 +65,7 @@ crate::words!(VpgBaseline {
 });
 
 impl VpgBaseline {
-    /// The baseline that is fitted to each rollout, if this is one.
+    /// The kind of baseline that is fitted to each rollout; none for the value network.
     #[must_use]
     pub fn fitted(self) -> Option<Baseline> {
         match self {

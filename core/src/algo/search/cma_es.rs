@@ -1,7 +1,7 @@
 //! The Covariance Matrix Adaptation Evolution Strategy.
 //!
-//! Hansen 2016, arXiv:1604.00772, with active (negative) weights, as pycma 4.5 has it by default; garage and metarl
-//! call pycma. With `separable` the matrix is a diagonal (Ros and Hansen 2008, doi:10.1007/978-3-540-87700-4_30), with
+//! Hansen 2016, arXiv:1604.00772, with active (negative) weights, the default of pycma 4.5; garage and metarl call
+//! pycma. With `separable` the matrix is a diagonal (Ros and Hansen 2008, doi:10.1007/978-3-540-87700-4_30), with
 //! pycma's rates for that. Departures from garage, each with its reason:
 //!  1. the policy is the mean of the search; in garage it is a candidate that was lucky once, and is replaced at once
 //!  2. a step that is not finite is dropped and counted
@@ -63,7 +63,7 @@ fn halves(x: f64) -> [f64; 2] {
     [f64::from(high), f64::from((x - f64::from(high)) as f32)]
 }
 
-/// Rounds an f64 to what the state keeps of it: 48 bits.
+/// Rounds an f64 to the 48 bits that the state keeps.
 #[must_use]
 pub fn rounded(x: f64) -> f64 {
     let [high, low] = halves(x);

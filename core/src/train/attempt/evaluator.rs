@@ -65,7 +65,7 @@ impl Evaluator {
         Ok(Evaluator { device, env, header, def, algorithm, env_steps, policy, program: None })
     }
 
-    /// Makes an evaluator of a seed's policy in a session. It does not know what only a snapshot tells.
+    /// Makes an evaluator of a seed's policy in a session. It does not know how many steps the policy was trained for.
     pub(in crate::train) fn of_session(device: &Device, setup: &Setup, seed: u64, policy: PolicyArrays) -> Evaluator {
         let (def, env) = (setup.algorithm, setup.env.clone());
         let header = Header::new(SnapshotKind::Policy, def.name, &env.spec().name, seed, setup.table());

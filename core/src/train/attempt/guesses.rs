@@ -74,7 +74,7 @@ async fn places(
     let UnderTest { device, env, .. } = test;
     let (episodes, moments) = (trial.rounds + 1, trial.episodes * algorithm.course().steps + 1);
     let list = 2 * size_of::<Vec<f32>>() + draws * size_of::<[f32; 2]>();
-    // The sizes are those of what is kept of all episodes, and of what is read of one.
+    // The places of all episodes are kept, and those of one are read at a time.
     let bytes = (episodes + 1).saturating_mul(moments).saturating_mul(list);
     let _kept = device.take_on_host(bytes as u64).map_err(|error| error.lowered_by(&["draws", "episodes"]))?;
     let mut program = Program::new(device, |cx| {
@@ -149,7 +149,7 @@ fn last_states(play: &Play<'_>, steps: usize) -> Tensor {
     let init = (first.clone(), (first.state, going));
     type Carry = (Running, (Tensor, Tensor));
     let ((_, (last, _)), _) = scan_tree(steps, &init, &(), |t, (running, (last, going)): Carry, ()| {
-        // At the time limit another episode would begin, and the state would be its first. Counting steps from 0 avoids
+        // At the time limit another episode would begin, and the state would be its first. A count of 0 steps avoids
         // this.
         let from = Running { steps: Tensor::constant_u32(0).broadcast_to(&[k, n]), ..running };
         let (next, made) = play.step(t + play.keys.first, &from);

@@ -198,7 +198,7 @@ pub(in crate::train) fn empty(count: usize, trial: &Trial) -> Result<Vec<Adaptat
 }
 
 /// Traces `[S, E]` episodes or trials, each on a held-out task of its own and after adaptation. A trial counts as one
-/// episode; outputs have the names of those of policies that do not adapt.
+/// episode; outputs are named like those of policies that do not adapt.
 pub(in crate::train) fn trace(
     cx: &mut Context,
     env: &EnvDef,

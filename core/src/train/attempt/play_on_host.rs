@@ -21,7 +21,7 @@ impl Evaluator {
             return Ok(self.meta_algorithm()?.exploration_policy(fleet).await?);
         }
         let how = if deterministic { How::Exploit } else { How::Explore };
-        // A policy that acts alike on all tasks has them as further rows of one batch.
+        // The policy acts alike on all tasks, so these are further rows of one batch.
         Ok(Box::new(self.adaptive().actor(fleet, 1, how, &[])?.0))
     }
 

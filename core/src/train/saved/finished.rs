@@ -69,7 +69,7 @@ impl Finished {
     }
 }
 
-/// The tensor of iterations with finished episodes, written by the host in f64.
+/// The tensor of iterations with finished episodes, kept by the host in f64.
 const FINISHED: &str = "finished_episodes";
 /// The tensor of the latest returns. Older files do not have it.
 const RETURNS: &str = "finished_returns";

@@ -1,4 +1,4 @@
-//! Errors about files that cannot be what they say.
+//! Errors about files whose content is wrong.
 
 use crate::Error;
 

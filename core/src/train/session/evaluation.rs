@@ -40,8 +40,8 @@ impl Session {
             .map_err(|error| error.lowered_by(lower))
     }
 
-    /// Plays episodes of the deterministic policy of each seed: a number of them, or those of a meta-test of given
-    /// sizes. Policies that adapt on the host draw their actions.
+    /// Plays episodes of the deterministic policy of each seed: a number of them, or the test episodes of a meta-test.
+    /// Policies that adapt on the host draw their actions.
     ///
     /// Random numbers have a stream of their own, so that evaluating changes nothing about training. They depend on the
     /// seed and the number of iterations that it has made.

@@ -20,9 +20,9 @@ impl Session {
     ///
     /// A single snapshot is for all seeds. If there is one per seed, each is for the seed of the same number, or, if
     /// the runs had other seeds, for the seeds in order. A snapshot may be a session's, whose segments are not needed,
-    /// or a policy's. The targets are then copies of its networks, and because it has no counts, its statistics of
-    /// observations last until those of the first iteration replace them. The run may have been of another algorithm or
-    /// on another environment with the same networks.
+    /// or a policy's. With a policy's, targets are copies of its networks, and because it has no counts, its statistics
+    /// of observations last until those of the first iteration replace them. The run may have been of another algorithm
+    /// or on another environment with the same networks.
     ///
     /// Snapshots of this session hold everything: [`Session::restore`] no longer needs the others. Returns, for each
     /// seed, the number of the snapshot from which it begins.

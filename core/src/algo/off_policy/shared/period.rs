@@ -1,4 +1,4 @@
-//! Periods of updates, after which their kinds repeat, such as of a policy that moves only in every second update.
+//! Periods of updates, after which their kinds repeat, for policies that move only in every d-th update.
 
 use crate::Tensor;
 
@@ -27,7 +27,7 @@ pub(super) fn pass(number: Tensor, passes: usize) -> Tensor {
     if passes == 1 {
         return Tensor::constant_u32(0);
     }
-    // The number is divided by halves, which are exact in f32: x = 2¹² high + low.
+    // The number is split into halves, which are exact in f32: x = 2¹² high + low.
     let word = Tensor::constant_u32;
     let (high, low) = (number.shr(word(12)), number.bit_and(word((1 << 12) - 1)));
     remainder(remainder(high, passes) * word((1 << 12) % passes as u32) + low, passes)

@@ -21,8 +21,7 @@ pub fn net(space: ActionSpace, hidden: Vec<usize>, sde: bool) -> ActorCritic {
     ActorCritic::new(&spec, &config, &Sampling { sde, ..Sampling::default() })
 }
 
-/// The kinds of policies: of three choices, of a vector of two numbers, and of such a vector with state-dependent
-/// exploration.
+/// The kinds of policies: of three choices, of vectors of two numbers, and of these with state-dependent exploration.
 fn kinds() -> [(ActionSpace, bool); 3] {
     let vector = || ActionSpace::continuous(vec![Dim::new("a", -1.0, 1.0); 2]);
     [(ActionSpace::discrete(&["l", "m", "r"]), false), (vector(), false), (vector(), true)]

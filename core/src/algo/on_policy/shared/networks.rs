@@ -19,7 +19,7 @@ pub struct StepRules<'a> {
     pub optimiser: &'a OptimiserConfig,
     /// The settings of the value function's steps.
     pub critic: &'a CriticConfig,
-    /// Passes over the rollout; those of the policy if both networks make their steps apart.
+    /// The number of passes over the rollout, or of the policy's passes if both networks make their steps apart.
     pub epochs: usize,
     /// The weight of the value function's loss, if both networks make their steps together.
     pub value_coef: f64,

@@ -32,7 +32,7 @@ pub struct Rollout<'a> {
     key: [Tensor; 2],
     /// The number of the iteration, from 1; 0 is the reset.
     iteration: Tensor,
-    /// Observations as they are, `[T, S, N, O]`.
+    /// Observations before normalisation, `[T, S, N, O]`.
     obs: Tensor,
     /// Observations as the networks get them, `[S, T · N, O]`.
     pub(super) seen: Tensor,
@@ -279,7 +279,7 @@ impl<'a> Rollout<'a> {
         }
     }
 
-    /// Writes what the next rollout needs to the state: environments, counts, memories and statistics.
+    /// Writes the rollout's end to the state: environments, counts, memories and statistics.
     pub fn keep(&self, it: &mut Iteration<'_>) {
         if self.valid.is_none() {
             self.keep_running(it);
@@ -293,7 +293,7 @@ impl<'a> Rollout<'a> {
         }
     }
 
-    /// Writes what the next rollout continues to the state.
+    /// Writes the running episodes, which the next rollout continues, to the state.
     fn keep_running(&self, it: &mut Iteration<'_>) {
         let Count { steps, ep_return, discounted, .. } = self.count;
         let running = Running { steps: steps.reshape(&[steps.size(0), steps.size(1)]), ..self.next.clone() };

@@ -64,7 +64,6 @@ impl Sampling {
     /// steps of all environments.
     ///
     /// # Errors
-    ///
     /// [`Error::Config`] if these are too many steps for a rollout, or noise is to last through episodes.
     pub fn fitted(&self, limit: usize) -> Result<Sampling> {
         let Some(amount) = self.whole_episodes() else { return Ok(*self) };

@@ -10,7 +10,8 @@ use nalgebra::{DMatrix, SymmetricEigen};
 pub struct Constants {
     /// P, the number of parameters.
     pub parameters: usize,
-    /// Weights w of the candidates in order of their costs: the first μ are positive with sum 1, the others are not.
+    /// Weights w of the candidates in order of their costs: the first μ are positive with sum 1, and the others are not
+    /// positive.
     pub weights: Vec<f64>,
     /// μ, the number of positive weights.
     pub mu: usize,
@@ -81,7 +82,7 @@ impl Constants {
     }
 }
 
-/// The damping of σ less c_σ, as in pycma: 1 unless there are many more candidates than parameters.
+/// The damping of σ minus c_σ, as in pycma: 1 unless there are many more candidates than parameters.
 fn damping(n: f64, mueff: f64) -> f64 {
     let inner = (3.0 * (1.0 - 0.5_f64.powf(n / 9.0))).max(1.0);
     1.0 + 2.0 * (inner * ((mueff - 1.0) / (n + 1.0)).sqrt() - 1.0).max(0.0)

@@ -275,7 +275,7 @@ impl<C: CandidateSearch> Algorithm for PopulationLearner<C> {
 }
 
 impl<C: CandidateSearch> PopulationLearner<C> {
-    /// The search.
+    /// The search with its settings.
     pub fn search(&self) -> &C {
         &self.search
     }

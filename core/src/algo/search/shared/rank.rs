@@ -31,7 +31,7 @@ pub fn best_share(returns: Tensor, k: usize) -> Tensor {
 pub fn centred_ranks(returns: Tensor) -> Tensor {
     let n = returns.size(1);
     let ([own, other], _) = pairs(returns);
-    // The count of lower returns less that of higher ones, halved, is the mean rank less the middle one.
+    // Half of the count of lower returns minus that of higher ones is the mean rank minus the middle rank.
     let above = other.lt(own).to_f32() - other.gt(own).to_f32();
     above.sum_keep(2).reshape(&returns.shape()) * (0.5 / (n - 1).max(1) as f64)
 }
