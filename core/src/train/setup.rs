@@ -65,8 +65,8 @@ pub(in crate::train) const MAX_STEPS: u64 = 1_000_000_000_000_000;
 
 impl Setup {
     /// Resolves a request. Defaults are overridden by the preset for the environment, and that by `layers`, later ones
-    /// last. `steps` of none are the preset's, or 100,000. `algorithm` is the name of a built-in one, or the definition
-    /// of another.
+    /// last. Without `steps`, they are the preset's, or 100,000. `algorithm` is the name of a built-in one, or the
+    /// definition of another.
     ///
     /// # Errors
     /// [`Error::Unknown`] for an unknown algorithm or key, with the closest one; [`Error::Config`] for a value of the

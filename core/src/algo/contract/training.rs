@@ -56,7 +56,7 @@ impl Training {
         Ok(Training { state, ..training })
     }
 
-    /// Goes on with training from a state with all [entries](Algorithm::entries), of runs with these seeds. On the host
+    /// Continues training from a state with all [entries](Algorithm::entries), of runs with these seeds. On the host
     /// new episodes begin, because the state does not include those that were running.
     ///
     /// # Errors
@@ -79,7 +79,7 @@ impl Training {
         Ok(Training { device: device.clone(), algorithm, place, traced, stage, state })
     }
 
-    /// Goes on with the same algorithm for a run of another number of steps. Entries of the state that then have
+    /// Continues with the same algorithm for a run of another number of steps. Entries of the state that then have
     /// another length are cut off or extended with zeros.
     ///
     /// # Errors
@@ -93,8 +93,8 @@ impl Training {
         Ok(())
     }
 
-    /// Goes on with other seeds, which have this state. `numbers` are their numbers among all seeds with which training
-    /// began.
+    /// Continues with other seeds, which have this state. `numbers` are their numbers among all seeds with which
+    /// training began.
     ///
     /// # Errors
     /// As [`resize`](Training::resize).
@@ -164,7 +164,7 @@ impl Training {
         self.stage.save().await
     }
 
-    /// Goes on with saved episodes of the host, given per seed.
+    /// Continues saved episodes of the host, given per seed.
     pub(crate) fn restore_episodes(&mut self, seeds: &[Vec<u8>]) -> Result<()> {
         self.stage.set_saved(seeds)
     }

@@ -5,7 +5,7 @@
 //!  1. time-limited episodes bootstrap from their final observation (arXiv:1712.00378)
 //!  2. an update with a gradient that is not finite is dropped and counted
 //!
-//! Noise is measured in actions from −1 to 1.
+//! Noise is in units of actions that range from −1 to 1.
 
 mod config;
 

@@ -131,8 +131,8 @@ impl ActorCritic {
         self.value.forward(parts, seen)
     }
 
-    /// The policy at the observations `obs: [S, T · B, O]`, which are rows of `sequences`, in order of time, if it
-    /// remembers.
+    /// The policy at the observations `obs: [S, T · B, O]`. If it remembers, they are the rows of `sequences`, in order
+    /// of time.
     #[track_caller]
     pub fn distribution_of(&self, parts: &[Tensor], obs: Tensor, sequences: Option<&Sequences>) -> Distribution {
         let cell = self.policy.cell();

@@ -22,7 +22,7 @@ pub struct Parts<'a> {
     pub net: &'a NetConfig,
     /// The memory of the networks, if they have one.
     pub memory: MemoryConfig,
-    /// The parameters that make their steps together.
+    /// The division of parameters into groups that make their steps together.
     pub stepping: Stepping,
     /// True if advantages are standardised by statistics of all rollouts so far.
     pub running_advantages: bool,

@@ -11,7 +11,7 @@ use crate::rng::Threefry;
 /// The seed of the parameters around which losses are checked.
 pub const INIT: [u32; 2] = [3, 4];
 
-/// Makes a small policy and value function of two observations.
+/// Makes a small policy and value function, for observations of two numbers.
 pub fn net(space: ActionSpace, hidden: Vec<usize>, sde: bool) -> ActorCritic {
     let spec = EnvSpec::new("e", vec![Dim::unbounded("x"); 2], space, 9);
     let config = NetConfig {

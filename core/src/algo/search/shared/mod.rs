@@ -1,4 +1,4 @@
-//! Search by populations: what CEM, CMA-ES, OpenAI's evolution strategy, ARS and NOP share.
+//! Parts that CEM, CMA-ES, OpenAI's evolution strategy, ARS and NOP share: search by populations.
 //!
 //! An iteration asks for candidates, n parameter vectors per seed, plays whole episodes by each, and tells the search
 //! their mean returns, which are not discounted. Candidates × episodes are rows of one program, which steps until all

@@ -151,8 +151,8 @@ fn forged(file: &[u8], array: &SeedArray<'_>, layout: &Layout, (at, value): Forg
     (name, snapshot::encode(header, &entries).unwrap())
 }
 
-/// Forges each count in a run's snapshot, and adds as problems the forged counts that are read and the right ones that
-/// are refused. Gives the names of the entries whose range was left.
+/// Forges each count in a run's snapshot, and adds as problems the forged counts that are read, and the numbers that
+/// are no counts but are refused. Gives the names of the entries whose range was left.
 fn forge_all(run: Run<'_>, problems: &mut Vec<String>) -> Result<Vec<&'static str>> {
     let (device, mut names) = (Device::cpu(1), Vec::new());
     let session = session(run)?;
