@@ -10,44 +10,45 @@ use crate::rng::{self, Key, streams};
 use crate::tensor::Named;
 use crate::{Array, Context, DType, Device, Error, Program, Result, State, Tensor};
 
-/// Acts in K groups of N environments by a program: its draws are those of [`Play`](super::Play) with the same keys.
+/// An actor that acts by a program in K groups of N environments; it draws like [`Play`](super::Play) with the same
+/// keys.
 pub struct PolicyActor {
     device: Device,
     act: Program,
-    /// The memory after a step, of policies that remember.
+    /// Updates the memory after a step, if the policy remembers.
     observe: Option<Program>,
-    /// The memory of a policy that has seen nothing.
+    /// Makes the memory of a policy that has seen nothing.
     empty: Program,
-    /// K, N, O and A.
+    /// K, N, O and A, as in [`ActorSpec::sizes`].
     sizes: [usize; 4],
     info: Vec<String>,
-    /// The policy's parameters, by the names of its inputs.
+    /// The values by which the policy acts, by the names of the program's inputs.
     acting: Vec<(String, Array)>,
-    /// Names and widths of what it remembers.
+    /// Names and widths of the policy's memory.
     remembered: Vec<(&'static str, usize)>,
     memory: Vec<(String, Array)>,
-    /// Action and lasting noise; none before the first play.
+    /// The keys of actions and of lasting noise; none before the first play.
     keys: Option<[Array; 2]>,
-    /// Number of the step that was acted in last.
+    /// The number of the last step that was acted in.
     step: u32,
-    /// Steps for which lasting noise lasts; 0: for all of a play.
+    /// The number of steps for which lasting noise lasts; 0 for all steps of a play.
     pub lasts: usize,
-    /// The number of a play's first step, by which noise is named that lasts for all of it.
+    /// The number of a play's first step, which names noise that lasts for all steps.
     pub first: u32,
 }
 
 /// The specification of a [`PolicyActor`].
 #[derive(Clone, Copy, Debug)]
 pub struct ActorSpec<'a> {
-    /// Who acts.
+    /// The policy.
     pub policy: &'a dyn Policy,
-    /// K, N, O and A: groups, environments of each, numbers of an observation and of an action.
+    /// K, N, O and A: groups, environments per group, and numbers in an observation and in an action.
     pub sizes: [usize; 4],
-    /// How it acts.
+    /// The way in which the policy chooses actions.
     pub how: How,
-    /// True if lasting noise is used where the policy has such.
+    /// True if the policy's lasting noise is used, if it has any.
     pub lasting: bool,
-    /// The [extras](crate::policy::Act::extras) to report with each action, of those that the policy gives.
+    /// The [extras](crate::policy::Act::extras) to report with each action, among those that the policy gives.
     pub info: &'a [&'static str],
 }
 
@@ -67,7 +68,7 @@ impl fmt::Debug for PolicyActor {
 }
 
 impl PolicyActor {
-    /// An actor whose parameters are the inputs that `declare` declares. Give it these before it acts.
+    /// Makes an actor whose values are the inputs that `declare` declares. They must be set before it acts.
     ///
     /// # Errors
     /// If the device fails.
@@ -78,7 +79,7 @@ impl PolicyActor {
         let mut remembered = Vec::new();
         let empty = Program::new(device, |cx| {
             let acting = declare(cx);
-            // As `Play` has it: of the step before the first one.
+            // This key names the memory's noise at the step before the first one, as in `Play`.
             let key = fold_in(words(cx, "action_key", k), Tensor::constant_u32(0));
             let memory = policy.begin(&acting, rows, None, &RowNoise::new(key, n));
             remembered = memory.iter().map(|(name, x)| (name, x.shape().last().copied().unwrap_or(1))).collect();
@@ -146,12 +147,12 @@ impl PolicyActor {
         })
     }
 
-    /// Act by these parameters from now on.
+    /// Sets the values by which the policy acts from now on.
     pub fn set_acting(&mut self, acting: Vec<(String, Array)>) {
         self.acting = acting;
     }
 
-    /// Draw by these keys from now on, one of each per group: of actions, and of lasting noise.
+    /// Sets the keys of actions and of lasting noise, one of each per group.
     ///
     /// # Errors
     /// If the device fails.
@@ -166,7 +167,7 @@ impl PolicyActor {
         self.keys = Some([action, lasting]);
     }
 
-    /// Forget everything.
+    /// Forgets everything: the memory becomes that of a policy that has seen nothing.
     ///
     /// # Errors
     /// If the device fails.
@@ -181,12 +182,12 @@ impl PolicyActor {
         Ok(())
     }
 
-    /// Its memory, in the order of its names.
+    /// The memory, in the order of its names.
     pub(super) fn memory_arrays(&self) -> Vec<Array> {
         self.memory.iter().map(|(_, array)| array.clone()).collect()
     }
 
-    /// Remember this from now on, in the order of its names.
+    /// Replaces the memory, in the order of its names.
     pub(super) fn set_memory_arrays(&mut self, arrays: &[Array]) {
         let names = self.remembered.iter().map(|(name, _)| input(name));
         self.memory = names.zip(arrays.iter().cloned()).collect();
@@ -203,7 +204,7 @@ impl PolicyActor {
             .collect()
     }
 
-    /// True if its policy remembers.
+    /// True if the policy remembers.
     #[must_use]
     pub fn remembers(&self) -> bool {
         !self.remembered.is_empty()
@@ -222,7 +223,7 @@ impl PolicyActor {
         Ok(rows)
     }
 
-    /// Remember these [rows](PolicyActor::memory).
+    /// Replaces the memory of each environment by these [rows](PolicyActor::memory).
     ///
     /// # Errors
     /// If the device fails.
@@ -245,7 +246,7 @@ impl Actor for PolicyActor {
     }
 
     fn begin(&mut self, keys: &[Key]) -> Result<()> {
-        // Fewer groups than keys: all environments are rows of one batch.
+        // If there are fewer groups than keys, all environments are rows of one batch.
         let stream =
             |name: u32| -> Vec<Key> { keys.iter().take(self.sizes[0]).map(|key| rng::fold_in(*key, name)).collect() };
         let (action, lasting) = (stream(streams::ACTION), stream(streams::EXPLORATION));
@@ -308,6 +309,6 @@ impl Actor for PolicyActor {
     }
 }
 
-/// Says what is wrong with a policy that is not finite.
+/// The message about a policy whose outputs are not finite.
 pub const BROKEN: &str =
     "the policy acts with NaN or infinite numbers; its parameters, or those that it adapted, are too large";

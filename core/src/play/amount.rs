@@ -1,31 +1,31 @@
 //! Amounts of play.
 
-/// How much each environment plays of whole episodes, one after the other.
+/// The amount of whole episodes that each environment plays, one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
-    /// Each environment plays this number of episodes.
+    /// This number of episodes.
     Episodes(usize),
-    /// Each plays episodes until it has made this number of steps, and the last one to its end.
+    /// Episodes until this number of steps is made; the last one is played to its end.
     Steps(usize),
-    /// Each plays episodes until it has played this many and made this number of steps, and the last one to its end.
+    /// Episodes until both numbers, of episodes and of steps, are reached; the last one is played to its end.
     AtLeast {
-        /// Episodes.
+        /// The least number of episodes.
         episodes: usize,
-        /// Steps.
+        /// The least number of steps.
         steps: usize,
     },
 }
 
 impl Amount {
-    /// Shares minima of episodes and of their steps among so many environments: what each plays, rounded up; none if
-    /// both are 0.
+    /// Divides minima of episodes and of their steps among `envs` environments: the share of each, rounded up; none if
+    /// both minima are 0.
     #[must_use]
     pub fn share([episodes, steps]: [usize; 2], envs: usize) -> Option<Amount> {
         let [episodes, steps] = [episodes, steps].map(|all| all.div_ceil(envs.max(1)));
         (episodes > 0 || steps > 0).then_some(Amount::AtLeast { episodes, steps })
     }
 
-    /// Most steps that it can take, with this time limit.
+    /// The most steps that this amount can take, with the time limit `horizon`.
     #[must_use]
     pub fn most(self, horizon: usize) -> usize {
         match self {
@@ -38,7 +38,7 @@ impl Amount {
         }
     }
 
-    /// Steps that it takes where only the time limit ends episodes.
+    /// The steps that this amount takes if only the time limit `horizon` ends episodes.
     #[must_use]
     pub fn planned(self, horizon: usize) -> usize {
         match self {
@@ -50,7 +50,7 @@ impl Amount {
         }
     }
 
-    /// True after this many whole episodes with so many steps together.
+    /// True if the amount is reached after `episodes` whole episodes with `steps` steps in all.
     pub(super) fn reached(self, episodes: usize, steps: usize) -> bool {
         match self {
             Amount::Episodes(enough) => episodes >= enough,

@@ -8,21 +8,21 @@ use crate::task::TaskSource;
 use crate::tensor::{Named, Tree, fail};
 use crate::{DType, Error, Tensor};
 
-/// A play that the host is asked for.
+/// A play that an iteration asks the host for.
 #[derive(Clone, Copy)]
 pub(super) struct Request {
     pub how: How,
     pub steps: usize,
-    /// Whole episodes; none: goes on from where environments are.
+    /// The amount of whole episodes; none for a play that continues the running episodes.
     pub episodes: Option<Amount>,
-    /// As [`Until::lasting`].
+    /// The steps for which noise lasts, as in [`Until::lasting`].
     pub lasting: Option<usize>,
     pub tasks: Option<(TaskSource, usize)>,
 }
 
 impl Iteration<'_> {
-    /// Asks the host to play, with this memory of the policy where it goes on: the first observations `[K, N, O]` of
-    /// new episodes, or the memory after it; and what was recorded.
+    /// Asks the host to play; `memory` is the policy's, if the play continues running episodes. Gives the first
+    /// observations `[K, N, O]` of new episodes or the memory after the play, and the recorded steps.
     #[track_caller]
     pub(super) fn ask(
         &mut self,
@@ -42,7 +42,7 @@ impl Iteration<'_> {
             return (vec![Tensor::poison()], Recorded::poison());
         };
         let mut asks = acting.flat();
-        // Programs of their own know nothing of this trace.
+        // Programs of the acting policy know nothing of this trace.
         let shapes: Vec<(Vec<usize>, DType)> = asks.iter().map(|x| (x.shape(), x.dtype())).collect();
         let names: Vec<String> = (0..shapes.len()).map(|i| format!("acting {i}")).collect();
         let spec = ActorSpec { policy, sizes: [k, n, o, a], how, lasting: lasting.is_some(), info: &[] };
@@ -61,7 +61,7 @@ impl Iteration<'_> {
         }
         asks.extend(memory.flat());
         asks.extend([keys.action, keys.lasting].map(|words| Tensor::concat(&words, 1)));
-        // The host reads these: one array.
+        // The host reads these as one array.
         asks.push(Tensor::concat(&[Tensor::concat(&keys.env, 1).reshape(&[2 * k]), keys.first.reshape(&[1])], 0));
         let wide = |width: usize, dtype: DType| (vec![steps, k, n, width], dtype);
         let flat = |dtype: DType| (vec![steps, k, n], dtype);

@@ -11,9 +11,9 @@ use crate::tensor::{Named, Tree, fail, scan_tree, scan_tree_until};
 use crate::{Error, Tensor};
 
 impl Iteration<'_> {
-    /// Whole episodes of each environment, one after the other, from new ones on: T `steps` in all, of
-    /// which those after the last episode are not valid. The rows are S seeds with M tasks each, or the
-    /// tasks of all seeds with some environments each.
+    /// Plays whole episodes in each environment, one after the other, beginning with new ones: T `steps` in all, of
+    /// which those after the last episode are not valid. The rows are S seeds with M tasks each, or the tasks of all
+    /// seeds with some environments each.
     #[track_caller]
     pub fn episodes(
         &mut self,
@@ -37,9 +37,10 @@ impl Iteration<'_> {
         self.trial(cast, (tasks.parameters.map(by_row), told), key, amount, (steps, false))
     }
 
-    /// Plays whole episodes where a task is learned: of many, each has its own. If `lasting`, noise lasts through all.
+    /// Plays whole episodes for learning a task. If there are many tasks, each episode has its own. With `lasting`,
+    /// noise lasts through all steps.
     ///
-    /// An error of the trace if an executor has many tasks.
+    /// The trace fails if an executor has many tasks.
     #[track_caller]
     pub fn own_episodes(
         &mut self,
@@ -57,8 +58,8 @@ impl Iteration<'_> {
         self.trial(cast, (None, None), key, amount, (steps, lasting))
     }
 
-    /// Whole episodes on tasks with these parameters, `[K, D]`, where environments are in the
-    /// program, and on those that the host is told.
+    /// Plays whole episodes on tasks with these parameters, `[K, D]`, if environments are in the program, and else on
+    /// the tasks that the host was told.
     #[track_caller]
     fn trial(
         &mut self,
@@ -86,14 +87,14 @@ impl Iteration<'_> {
 }
 
 impl Play<'_> {
-    /// Whole episodes of each environment, one after the other, from new ones on; T steps in all, of which
+    /// Plays whole episodes in each environment, one after the other, beginning with new ones: T steps in all, of which
     /// those after the last episode are not valid.
     #[track_caller]
     pub fn episodes(&self, amount: Amount, steps: usize) -> Experience {
         self.episodes_from(None, amount, steps)
     }
 
-    /// Plays whole episodes as `episodes` does, each begun with this memory.
+    /// Plays whole episodes like `episodes`; the first ones begin with `memory`, if given.
     #[track_caller]
     pub fn episodes_from(&self, memory: Option<Named>, amount: Amount, steps: usize) -> Experience {
         let begun = self.begin();
@@ -101,7 +102,7 @@ impl Play<'_> {
         self.trial(from, (amount, steps), None)
     }
 
-    /// Plays whole episodes as `episodes` does, with lasting noise that is the same in all of their steps.
+    /// Plays whole episodes like `episodes`, with lasting noise that stays the same in all of their steps.
     #[track_caller]
     pub fn episodes_with_noise(&self, amount: Amount, steps: usize) -> Experience {
         let noise = RowNoise::new(fold_in(self.keys.lasting, self.keys.first), self.rows[1]);
@@ -114,8 +115,8 @@ impl Play<'_> {
         self.agent().trial(from, amount, &(), step)
     }
 
-    /// The policy's memory after so many whole episodes of each environment, one after the other: the next one would
-    /// begin with it. T `steps`, or fewer once all environments have played them.
+    /// The policy's memory after `episodes` whole episodes in each environment, one after the other: the next one would
+    /// begin with it. At most `steps` steps are made, and fewer if all environments are done before.
     #[track_caller]
     pub fn remembered(&self, episodes: usize, steps: usize) -> Named {
         let begun = (self.begin(), word(0).broadcast_to(&self.rows));
@@ -130,7 +131,7 @@ impl Play<'_> {
 }
 
 impl Agent<'_> {
-    /// Episodes one after the other, of which as many count as `amount` says.
+    /// Plays episodes one after the other, of which `amount` count.
     pub(super) fn trial<X: Tree>(
         &self,
         from: Running,
@@ -139,7 +140,7 @@ impl Agent<'_> {
         step: impl FnOnce(Tensor, &Running, [Tensor; 2], X) -> StepOutcome,
     ) -> Experience {
         let none = word(0).broadcast_to(&self.rows);
-        // The steps of whole episodes so far, where these decide how many there are.
+        // The steps of whole episodes so far, if the amount depends on them.
         let whole = (!matches!(amount, Amount::Episodes(_))).then_some(none);
         let init = (from, (none, whole));
         type Carry = (Running, (Tensor, Option<Tensor>));
@@ -161,8 +162,8 @@ impl Agent<'_> {
     }
 }
 
-/// Whole episodes as they were recorded from the first observations `[K, N, O]` on: the policy says what
-/// it would have said.
+/// Rebuilds whole episodes from recorded steps that begin with the first observations `[K, N, O]`; the policy's memory
+/// and extras are computed again.
 #[track_caller]
 pub fn replay(policy: &dyn Policy, acting: &Acting, amount: Amount, first: Tensor, recorded: &Recorded) -> Experience {
     let zero = [Tensor::constant_u32(0); 2].map(|word| word.broadcast_to(&[first.size(0), 1]));

@@ -1,13 +1,13 @@
-//! The outcome of a play.
+//! Experience: the results of a play.
 
 use crate::Tensor;
 use crate::credit::Paths;
 use crate::tensor::{Named, scan_tree, tree};
 
-/// Environments in the middle of their episodes: N in each of K groups.
+/// Environments with running episodes: N in each of K groups.
 #[derive(Clone, Debug)]
 pub struct Running {
-    /// Their states `[K, N, F]`.
+    /// States of the environments, `[K, N, F]`.
     pub state: Tensor,
     /// Steps of the running episodes, u32 `[K, N]`.
     pub steps: Tensor,
@@ -15,19 +15,20 @@ pub struct Running {
     pub obs: Tensor,
     /// The policy's memory, `[K, N, ·]` each.
     pub memory: Named,
-    /// The task of each environment, `[K, N, D]`, where a new one is drawn for each episode; none where
-    /// tasks are given or there is a single one.
+    /// The task of each environment, `[K, N, D]`, if a new one is drawn for each episode; none if tasks are given or
+    /// there is a single one.
     pub task: Option<Tensor>,
 }
 
 tree!(Running: state, steps, obs, memory, task);
 
-/// Steps: one of all environments, `[K, N, …]`, or T of them, `[T, K, N, …]`. A program computes those that it reads.
+/// One step of all environments, `[K, N, …]`, or T steps, `[T, K, N, …]`. A program computes only the fields that it
+/// reads.
 #[derive(Clone, Debug)]
 pub struct Steps {
-    /// Environment states acted in, `[…, F]`; of environments of the host, zeros.
+    /// Environment states acted in, `[…, F]`; zeros for environments of the host.
     pub state: Tensor,
-    /// Observations acted on, as they are, `[…, O]`.
+    /// Observations acted on, before normalisation, `[…, O]`.
     pub obs: Tensor,
     /// Observations that the steps led to, before any reset, `[…, O]`.
     pub next_obs: Tensor,
@@ -35,7 +36,7 @@ pub struct Steps {
     pub action: Tensor,
     /// Actions as environments got them, `[…, A]`.
     pub played: Tensor,
-    /// Rewards, `[…, 1]`; 0 where a step is not valid.
+    /// Rewards, `[…, 1]`; 0 in steps that are not valid.
     pub reward: Tensor,
     /// 1 where the step led to a final state, u32 `[…, 1]`.
     pub terminated: Tensor,
@@ -45,7 +46,7 @@ pub struct Steps {
     pub valid: Tensor,
     /// Number of the episode, from 0, u32 `[…, 1]`.
     pub episode: Tensor,
-    /// The first thing that was not finite: 0 nothing, 1 the observation, 2 the policy, `[…, 1]`.
+    /// The first output that was not finite: 0 for none, 1 for the observation, 2 for the policy, `[…, 1]`.
     pub lost: Tensor,
     /// The policy's [extras](crate::policy::Act::extras), `[…, ·]` each.
     pub extras: Named,
@@ -60,19 +61,19 @@ impl Steps {
         Ends { terminated: self.terminated, truncated: self.truncated }
     }
 
-    /// Whole episodes as learners take them.
+    /// The steps of whole episodes, in the form that learners read.
     pub fn paths(&self) -> Paths {
         let Steps { obs, next_obs, action, reward, valid, .. } = *self;
         Paths { obs, next_obs, action, reward, valid }
     }
 
-    /// Whole episodes whose observations are as the network saw them.
+    /// The steps of whole episodes, with observations as the network saw them.
     pub fn paths_seen(&self) -> Paths {
         Paths { obs: self.extras.get("seen"), ..self.paths() }
     }
 }
 
-/// The ends of episodes: whether each step led to one, u32 `[…, 1]`.
+/// The ends of episodes: 1 where a step led to one, u32 `[…, 1]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Ends {
     /// 1 where the step led to a final state.
@@ -91,14 +92,14 @@ impl Ends {
         self.terminated.bit_or(self.truncated)
     }
 
-    /// The ends of steps that are `valid`, and none of others.
+    /// The ends of steps that are `valid`; other steps have none.
     #[track_caller]
     #[must_use]
     pub fn of_valid(&self, valid: Tensor) -> Ends {
         Ends { terminated: valid.bit_and(self.terminated), truncated: valid.bit_and(self.truncated) }
     }
 
-    /// Numbers of steps in their episodes, u32 `[T, S, N, 1]`, from the number of the first, u32 `[S, N, 1]`.
+    /// The numbers of steps in their episodes, u32 `[T, S, N, 1]`, from the number of the first step, u32 `[S, N, 1]`.
     #[track_caller]
     #[must_use]
     pub fn step_numbers(&self, first: Tensor) -> Tensor {
@@ -110,15 +111,15 @@ impl Ends {
     }
 }
 
-/// The steps of a play, and where environments are after it.
+/// The steps of a play, and the environments after it.
 #[derive(Clone, Debug)]
 pub struct Experience {
-    /// `[T, K, N, …]`
+    /// The steps, `[T, K, N, …]`.
     pub steps: Steps,
-    /// The last observation that a time limit cut off in each of C equal spans of time,
-    /// `[C, K, N, O]`; of plays that go on only.
+    /// The last observation that a time limit cut off in each of C equal spans of time, `[C, K, N, O]`; only in plays
+    /// that continue running episodes.
     pub cut_obs: Option<Tensor>,
-    /// Where the next play goes on.
+    /// The episodes that the next play continues.
     pub next: Running,
 }
 
@@ -127,18 +128,18 @@ pub struct Experience {
 pub struct Totals {
     /// Sums of rewards.
     pub returns: Tensor,
-    /// Steps, u32.
+    /// Numbers of steps, u32.
     pub lengths: Tensor,
     /// 1 where the episode ended in a final state, u32.
     pub terminated: Tensor,
-    /// The largest [`Steps::lost`].
+    /// The largest [`Steps::lost`] of the episode.
     pub lost: Tensor,
 }
 
 tree!(Totals: returns, lengths, terminated, lost);
 
 impl Totals {
-    /// Adds one more step of each environment, `[K, N, …]`, to the sums.
+    /// Adds a step of each environment, `[K, N, …]`, to the sums.
     #[track_caller]
     #[must_use]
     pub fn add(&self, step: &Steps) -> Totals {

@@ -1,4 +1,4 @@
-//! Sums over the steps of an episode, none of which is kept.
+//! Sums over the steps of episodes, which keep no step.
 
 use super::ask::Request;
 use super::stepping::word;
@@ -11,11 +11,11 @@ use crate::tensor::{Named, Tree, fail, scan_tree, scan_tree_until};
 use crate::{Error, Tensor};
 
 impl Iteration<'_> {
-    /// Folds `add` over the steps of one new episode in each environment, from `init`, `[K, N, …]`, on: at most so many
-    /// `steps`, in which the policy acts as `how` says. No step is kept; where environments are in the program, it ends
-    /// once all are done. If there are many tasks, each episode has its own.
+    /// Folds `add` over the steps of one new episode in each environment, beginning with `init`, `[K, N, …]`: at most
+    /// `steps` steps, in which the policy acts as `how` says. No step is kept; if environments are in the program, the
+    /// loop ends once all are done. If there are many tasks, each episode has its own.
     ///
-    /// An error of the trace if an executor has many tasks.
+    /// The trace fails if an executor has many tasks.
     #[track_caller]
     pub fn fold<C: Tree>(
         &mut self,
@@ -29,7 +29,7 @@ impl Iteration<'_> {
         match self.place {
             EnvPlace::Device(env) => {
                 let tasks = (!env.spec().task.is_empty()).then(|| {
-                    // As `host::TaskPerEpisode` draws them: at the reset.
+                    // Tasks are drawn at the reset, as by `host::TaskPerEpisode`.
                     let key = [0, streams::TASK].map(Tensor::constant_u32).into_iter().fold(keys.env, fold_in);
                     env.trace_tasks(key, Tensor::iota(&rows, 1))
                 });
@@ -51,7 +51,8 @@ impl Iteration<'_> {
 }
 
 impl Play<'_> {
-    /// Sums over one whole episode of each environment: T steps, or fewer once all environments are done.
+    /// Sums over one whole episode in each environment: at most `steps` steps, and fewer if all environments are done
+    /// before.
     #[track_caller]
     pub fn totals(&self, steps: usize) -> Totals {
         let (sums, counts) = (Tensor::zeros(&self.rows), word(0).broadcast_to(&self.rows));
@@ -59,8 +60,8 @@ impl Play<'_> {
         self.fold(steps, &first, Totals::add)
     }
 
-    /// Folds `add` over the steps of one whole episode of each environment, from `init`, `[K, N, …]`, on: T `steps`, or
-    /// fewer once all environments are done. No step is kept.
+    /// Folds `add` over the steps of one whole episode in each environment, beginning with `init`, `[K, N, …]`: at most
+    /// `steps` steps, and fewer if all environments are done before. No step is kept.
     #[track_caller]
     pub fn fold<C: Tree>(&self, steps: usize, init: &C, add: impl FnOnce(&C, &Steps) -> C) -> C {
         let (_, folded) =
@@ -73,8 +74,8 @@ impl Play<'_> {
     }
 }
 
-/// Folds `add` over the steps of an episode that was recorded, as [`Play::fold`] does; those after its end, as
-/// [`replay`] gives them, are left out.
+/// Folds `add` over the steps of a recorded episode, like [`Play::fold`]. Steps after its end, which [`replay`] gives
+/// as well, are left out.
 #[track_caller]
 pub(super) fn fold_recorded<C: Tree>(steps: &Steps, init: &C, add: impl FnOnce(&C, &Steps) -> C) -> C {
     let (folded, _) = scan_tree(steps.reward.size(0), init, steps, |_, sum: C, step: Steps| {

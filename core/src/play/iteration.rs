@@ -1,5 +1,4 @@
-//! The calls of an algorithm's iteration besides computing with tensors: it draws tasks, plays, and lets the host
-//! compute.
+//! Iterations of an algorithm: besides computing with tensors, they draw tasks, play, and let the host compute.
 
 use super::keys::group_keys;
 use super::{HostAct, HostCall, Steps};
@@ -14,41 +13,41 @@ use crate::task::TaskSource;
 use crate::tensor::{Named, Tree, fail, scan_tree};
 use crate::{DType, Device, Error, Result, Tensor};
 
-/// An iteration that is being traced: wherever environments are, it plays them by the same calls.
+/// An iteration that is being traced. It plays environments by the same calls, on a device or on the host.
 ///
-/// On a device the whole iteration is one program. On the host it asks for what is played, and the trace is divided
-/// there ([`Segments`](crate::program::Segments)).
+/// On a device the whole iteration is one program. With environments of the host, each play is asked of the host and
+/// divides the trace into [`Segments`](crate::program::Segments).
 #[derive(Debug)]
 pub struct Iteration<'a> {
     pub(super) cx: &'a mut Context,
     pub(super) place: &'a EnvPlace,
-    /// Where policies act that play on the host.
+    /// The device on which policies act that play on the host.
     pub(super) device: Option<&'a Device>,
     pub(super) key: [Tensor; 2],
     pub(super) number: Tensor,
     stage: usize,
-    /// Each seed's numbers of schedules, `[S, 1]`, where seeds may have come to different points of their runs.
+    /// Each seed's values of schedules, `[S, 1]`, if seeds may have reached different points of their runs.
     scheduled: Option<Named>,
-    /// Groups of each seed that stand for seeds, while an algorithm plays and learns by groups.
+    /// The number of groups per seed, which stand for seeds while an algorithm plays and learns by groups.
     groups: usize,
-    /// The host has been told the tasks.
+    /// True once the host has been told the tasks.
     pub(super) told: bool,
     pub(super) acts: Vec<HostAct>,
 }
 
-/// Name of the entry of the state that gives each seed's number of a schedule to programs; it is part of no snapshot.
+/// The entry of the state that gives programs each seed's value of a schedule. It is part of no snapshot.
 pub(crate) fn schedule_entry(scalar: &str) -> String {
     format!("schedule.{scalar}")
 }
 
-/// Who plays: a policy in N environments of each of K groups.
+/// A policy that plays in N environments of each of K groups.
 #[derive(Clone, Copy, Debug)]
 pub struct Cast<'a> {
-    /// Who acts.
+    /// The policy.
     pub policy: &'a dyn Policy,
     /// The values by which it acts, `[K, …]`.
     pub acting: &'a Acting,
-    /// K and N.
+    /// K and N: groups, and environments per group.
     pub rows: [usize; 2],
 }
 
@@ -56,57 +55,56 @@ pub struct Cast<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Tasks {
     pub(super) source: TaskSource,
-    /// M.
+    /// M, the number of tasks per seed.
     pub(super) count: usize,
-    /// Their numbers, u32 `[S, M]`: see [`TaskSource::trace_numbers`].
+    /// The numbers of the tasks, u32 `[S, M]`: see [`TaskSource::trace_numbers`].
     pub numbers: Tensor,
-    /// Their parameters, `[S, M, D]`; none where an executor holds them, and where there is a single task.
+    /// The parameters of the tasks, `[S, M, D]`; none if an executor holds them or there is a single task.
     pub(super) parameters: Option<Tensor>,
 }
 
 impl<'a> Iteration<'a> {
-    /// The iteration of that number (u32 `[]`, from 1), of the first stage, with each seed's key, words `[S, 1]`.
+    /// Makes iteration number `number` (u32 `[]`, from 1), of the first stage, with each seed's key, words `[S, 1]`.
     pub fn new(cx: &'a mut Context, place: &'a EnvPlace, key: [Tensor; 2], number: Tensor) -> Iteration<'a> {
         let (stage, scheduled, groups, told, acts) = (0, None, 1, false, Vec::new());
         Iteration { cx, place, device: None, key, number, stage, scheduled, groups, told, acts }
     }
 
-    /// Gives the device on which policies act in environments of the host; without one, playing there is an error of
-    /// the trace.
+    /// Sets the device on which policies act in environments of the host. Without one, a trace that plays there fails.
     #[must_use]
     pub fn acting_on(self, device: &'a Device) -> Iteration<'a> {
         Iteration { device: Some(device), ..self }
     }
 
-    /// The iteration as one of another stage of the algorithm, counted from 0.
+    /// Sets the iteration's stage of the algorithm, counted from 0.
     #[must_use]
     pub fn of_stage(self, stage: usize) -> Iteration<'a> {
         Iteration { stage, ..self }
     }
 
-    /// Gives each seed its own numbers of schedules, `[S, 1]`, by the names of their scalars.
+    /// Sets each seed's values of schedules, `[S, 1]`, by the names of their scalars.
     #[must_use]
     pub fn scheduled_by_seed(self, scheduled: Named) -> Iteration<'a> {
         Iteration { scheduled: Some(scheduled), ..self }
     }
 
-    /// The host's act at each ask, in order.
+    /// The acts of the host that the iteration asks for, in order.
     pub fn into_acts(self) -> Vec<HostAct> {
         self.acts
     }
 
-    /// Spaces and time limit of the environments.
+    /// The spaces and the time limit of the environments.
     pub fn spec(&self) -> &EnvSpec {
         self.place.spec()
     }
 
-    /// Tells whether environments are in the program; else they are on the host.
+    /// Tells whether environments are in the program; otherwise they are on the host.
     pub fn in_program(&self) -> bool {
         !self.place.on_host()
     }
 
     /// Runs `f` with each seed divided into `n` groups: S · n rows take the place of seeds, each with a key of its own,
-    /// which is the seed's if it has one group. New values `[S · n, A, …]` of entries become those of the seeds,
+    /// or the seed's key if there is one group. New values of entries, `[S · n, A, …]`, become those of the seeds,
     /// `[S, n · A, …]`.
     pub fn by_groups<R>(&mut self, n: usize, f: impl FnOnce(&mut Iteration<'a>) -> R) -> R {
         let (key, groups) = (self.key, self.groups);
@@ -126,7 +124,7 @@ impl<'a> Iteration<'a> {
         self.stage
     }
 
-    /// Number of the iteration, u32 `[]`, from 1.
+    /// The number of the iteration, u32 `[]`, from 1.
     pub fn number(&self) -> Tensor {
         self.number
     }
@@ -136,8 +134,7 @@ impl<'a> Iteration<'a> {
         self.key
     }
 
-    /// A number that follows a schedule: f32 `[]`, or `[S, 1]` where stacked seeds may have come to different points of
-    /// their runs.
+    /// The value of a schedule: f32 `[]`, or `[S, 1]` if stacked seeds may have reached different points of their runs.
     #[track_caller]
     pub fn scalar(&mut self, name: &str) -> Tensor {
         let Some(of_seeds) = self.scheduled.as_ref().and_then(|scheduled| scheduled.find(name)) else {
@@ -150,13 +147,13 @@ impl<'a> Iteration<'a> {
         }
     }
 
-    /// A number that follows a schedule of iterations, which all stacked seeds have made as many of: f32 `[]`.
+    /// The value of a schedule of iterations, f32 `[]`, which is the same for all stacked seeds.
     #[track_caller]
     pub fn scalar_of_iterations(&mut self, name: &str) -> Tensor {
         self.cx.scalar_f32(name)
     }
 
-    /// The new value of an entry of the state.
+    /// Sets the new value of an entry of the state.
     #[track_caller]
     pub fn update(&mut self, name: &str, value: Tensor) {
         let value = match (self.groups, &value.shape()[..]) {
@@ -167,7 +164,7 @@ impl<'a> Iteration<'a> {
         self.cx.update(name, value);
     }
 
-    /// The tasks of this iteration, `count` for each seed.
+    /// Draws the tasks of this iteration, `count` for each seed.
     #[track_caller]
     pub fn tasks(&mut self, source: TaskSource, count: usize) -> Tasks {
         let key = fold_in(self.key, Tensor::constant_u32(streams::TASK));
@@ -180,7 +177,7 @@ impl<'a> Iteration<'a> {
 
     /// The [dense reward](crate::env::Env::dense_reward) of steps that were played on these tasks, `[T, K, N, 1]`.
     ///
-    /// An error of the trace if the environment has no such, or is on the host, where it pays one reward.
+    /// The trace fails if the environment has none, or is on the host, where it pays a single reward.
     #[track_caller]
     pub fn dense_reward(&self, steps: &Steps, tasks: &Tasks) -> Tensor {
         let none = |problem: &str| {
@@ -206,13 +203,12 @@ impl<'a> Iteration<'a> {
         }
     }
 
-    /// A loop of `n` passes over carries, with plays inside or without: `body` gets the index (u32 `[]`) and the
-    /// carries, and gives the new ones and the metrics of its pass, which are joined as each
-    /// [says](crate::learn::Join).
+    /// Repeats `body` `n` times on carries, and may play in it: `body` gets the index (u32 `[]`) and the carries, and
+    /// gives the new carries and the metrics of its pass. These are joined as each [says](crate::learn::Join).
     ///
-    /// Where all happens on the device it is a loop of one program. Otherwise `body` is traced twice, the second
-    /// time as programs that are run in every pass; a carry that begins and ends as an entry of the state is
-    /// changed where it is, also when the host fails.
+    /// If everything happens on the device, it is a loop of one program. Otherwise `body` is traced twice, the second
+    /// time as programs that are run in every pass; a carry that begins and ends as an entry of the state is changed in
+    /// place, even if the host fails.
     #[track_caller]
     pub fn repeat<C: Tree>(
         &mut self,
@@ -237,7 +233,7 @@ impl<'a> Iteration<'a> {
             });
             let first = like.passes(seeds, n);
             match each.filter(|each| !each.flat().is_empty()) {
-                // One after the other, as on the host.
+                // The metrics are joined one after the other, as on the host.
                 Some(each) => (carry, scan_tree(n, &first, &each, |index, all, next| (all.after(index, &next), ())).0),
                 None => (carry, first),
             }
@@ -261,7 +257,8 @@ impl<'a> Iteration<'a> {
         (carry, metrics.flattened(seeds, n))
     }
 
-    /// Calls `f` on the host: it gets the numbers of `asks` and gives those of tensors of these shapes, f32.
+    /// Calls `f` on the host with the numbers of `asks`. Its results are the numbers of f32 tensors of the shapes
+    /// `answers`.
     #[track_caller]
     pub fn on_host(
         &mut self,

@@ -1,25 +1,25 @@
-//! Names of the random numbers of a play.
+//! Keys of the random numbers of a play.
 
 use crate::Tensor;
 use crate::dist::fold_in;
 use crate::rng::streams;
 
-/// Keys of the random numbers of a play, words `[K, 1]`, one of each per group of environments.
+/// The keys of the random numbers of a play, words `[K, 1]`: one key of each kind per group of environments.
 #[derive(Clone, Copy, Debug)]
 pub struct Keys {
-    /// The key of environments.
+    /// The key of environments' random numbers.
     pub env: [Tensor; 2],
-    /// The key of actions.
+    /// The key of random actions.
     pub action: [Tensor; 2],
     /// The key of noise that lasts for several steps.
     pub lasting: [Tensor; 2],
-    /// The number by which the first step draws, u32 `[]`; the next one draws by the next number.
+    /// The number by which the first step draws, u32 `[]`; each later step draws by the next number.
     pub first: Tensor,
 }
 
 impl Keys {
-    /// Keys of a play that begins with new episodes: streams of `key`. The first states are drawn by 0, the first step
-    /// by 1.
+    /// The keys of a play that begins with new episodes, which are streams of `key`. The first states are drawn by the
+    /// number 0, the first step by 1.
     #[track_caller]
     pub fn of(key: [Tensor; 2]) -> Keys {
         let stream = |name: u32| fold_in(key, Tensor::constant_u32(name));
@@ -31,7 +31,7 @@ impl Keys {
         }
     }
 
-    /// Keys of a play that goes on from one iteration to the next: streams of `key`, and in these a key for each
+    /// The keys of a play that continues from one iteration to the next: streams of `key`, and in each a key for the
     /// iteration.
     #[track_caller]
     pub fn of_iteration(key: [Tensor; 2], iteration: Tensor) -> Keys {
@@ -45,8 +45,8 @@ impl Keys {
     }
 }
 
-/// Keys of the groups of environments that each seed has: words `[S, 1]` → `[S · n, 1]`, the seed's own where there is
-/// one group.
+/// The keys of each seed's groups of environments, words `[S, 1]` → `[S · n, 1]`; the seed's own key if there is one
+/// group.
 #[track_caller]
 pub fn group_keys(key: [Tensor; 2], n: usize) -> [Tensor; 2] {
     match n {
@@ -55,7 +55,7 @@ pub fn group_keys(key: [Tensor; 2], n: usize) -> [Tensor; 2] {
     }
 }
 
-/// Keys of rows from keys of seeds: words `[S, 1]` → `[S · M, 1]`.
+/// The keys of rows from the keys of seeds, words `[S, 1]` → `[S · M, 1]`.
 #[track_caller]
 pub fn row_keys(key: [Tensor; 2], rows: usize) -> [Tensor; 2] {
     let seeds = key[0].size(0);

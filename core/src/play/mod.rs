@@ -1,8 +1,8 @@
-//! Playing: how a policy and environments make experience.
+//! Play: how a policy and environments make experience.
 //!
-//! There is one loop in programs, [`Play`], and one over executors of the host, [`crate::host::Player`].
-//! Rollouts of fixed length, whole episodes, trials, evaluations, recordings and single steps differ in when
-//! they stop and in what is read of what they leave.
+//! There is one loop in programs, [`Play`], and one over executors of the host, [`crate::host::Player`]. Rollouts of
+//! fixed length, whole episodes, trials, evaluations, recordings and single steps differ in when they stop and in which
+//! of their results are read.
 
 mod actor;
 mod amount;

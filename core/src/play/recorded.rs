@@ -1,4 +1,4 @@
-//! Steps that were played on the host, as programs learn from them.
+//! Recorded steps of the host, in the form in which programs learn from them.
 
 use super::{Experience, Running, Steps};
 use crate::env::TracedStep;
@@ -6,16 +6,17 @@ use crate::host::{Fleet, PlayedStep, Stepped};
 use crate::tensor::{Named, scan_tree, tree};
 use crate::{Array, Device, Result, Tensor};
 
-/// T steps of N environments in each of S groups, inputs of a program; or one of them in a loop over them.
+/// T recorded steps of N environments in each of S groups, as inputs of a program; or a single step in a loop over
+/// them.
 #[derive(Clone, Copy, Debug)]
 pub struct Recorded {
     /// Actions as drawn, `[T, S, N, A]`.
     pub action: Tensor,
     /// Rewards, `[T, S, N]`.
     pub reward: Tensor,
-    /// u32, `[T, S, N]`.
+    /// 1 where the step led to a final state, u32 `[T, S, N]`.
     pub terminated: Tensor,
-    /// u32, `[T, S, N]`.
+    /// 1 where the episode was cut off after the step, u32 `[T, S, N]`.
     pub truncated: Tensor,
     /// Observations that the steps led to before any reset, `[T, S, N, O]`.
     pub last_observation: Tensor,
@@ -32,7 +33,8 @@ impl Recorded {
         Recorded { action: x, reward: x, terminated: x, truncated: x, last_observation: x, observation: x }
     }
 
-    /// One of them as a step of environments that were at `from`. They keep their states to themselves.
+    /// Gives a single recorded step in the form of a traced one, from `from`. Environments keep their states to
+    /// themselves.
     pub(super) fn step(&self, from: &Running) -> TracedStep {
         let Recorded { reward, terminated, truncated, last_observation, observation, .. } = *self;
         let next = from.steps + Tensor::constant_u32(1);
@@ -40,9 +42,9 @@ impl Recorded {
         TracedStep { state: from.state, steps, reward, terminated, truncated, last_observation, observation }
     }
 
-    /// The steps of a play that went on from where environments were: as [`Play::go_on`](super::Play::go_on) leaves
-    /// them, but that the final observations are those of all steps, because environments of the host may cut
-    /// themselves off at any time. It has no environment states and nothing that only the policy could say.
+    /// Gives the experience of a play that continued running episodes, as [`Play::go_on`](super::Play::go_on) does,
+    /// except that it has the final observations of all steps: environments of the host may cut episodes off at any
+    /// time. It has no environment states and no extras of the policy.
     #[track_caller]
     pub fn went_on(&self, from: Running) -> Experience {
         let Recorded { action, reward, terminated, truncated, last_observation, observation } = *self;
@@ -77,10 +79,10 @@ impl Recorded {
     }
 }
 
-/// Steps of the host as they are recorded.
+/// A recording of the host's steps.
 #[derive(Clone, Debug, Default)]
 pub struct Tape {
-    /// Actions as drawn.
+    /// The actions as drawn.
     actions: Vec<f64>,
     all: Stepped,
 }
@@ -92,7 +94,7 @@ impl Tape {
         self.all.append(step.stepped.clone());
     }
 
-    /// The inputs of T steps, `rows`: T, S and N; those that were not made are zeros.
+    /// The inputs of a program for T steps; `rows` is T, S and N. Steps that were not made are zeros.
     ///
     /// # Errors
     /// If the device fails.

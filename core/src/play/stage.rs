@@ -1,4 +1,4 @@
-//! Environments of the host, as an iteration plays them.
+//! The stage: environments of the host, as an iteration plays them.
 
 use super::{Amount, PolicyActor, Tape};
 use crate::backend::LocalFuture;
@@ -9,28 +9,28 @@ use crate::rng::{Key, fold_in, key_from_seed, streams};
 use crate::task::TaskSource;
 use crate::{Array, Device, Error, Result};
 
-/// A play of the host, which an iteration asks for.
+/// A play on the host that an iteration asks for.
 #[derive(Debug)]
 pub struct HostPlay {
-    /// Who acts.
+    /// The acting policy.
     pub actor: PolicyActor,
-    /// Names of the values by which it acts, in the order in which they are asked.
+    /// Names of the values by which the policy acts, in the order in which they are asked.
     pub acting: Vec<String>,
-    /// K groups of N environments.
+    /// K and N: groups, and environments per group.
     pub rows: [usize; 2],
     /// T, the most steps.
     pub steps: usize,
-    /// Whole episodes of each environment; none: T steps from where environments are.
+    /// The amount of whole episodes in each environment; none for T steps that continue the running episodes.
     pub episodes: Option<Amount>,
-    /// Where the tasks come from and how many each seed has, if they are to be drawn.
+    /// The source of tasks and their number per seed, if tasks are to be drawn.
     pub tasks: Option<(TaskSource, usize)>,
 }
 
 /// A computation outside of programs, which an iteration asks for.
 pub struct HostCall {
-    /// From the numbers that are asked to those of the answers.
+    /// The function from the numbers of the asks to the numbers of the answers.
     pub f: Compute,
-    /// Shapes of the answers.
+    /// The shapes of the answers.
     pub shapes: Vec<Vec<usize>>,
 }
 
@@ -43,28 +43,28 @@ impl std::fmt::Debug for HostCall {
     }
 }
 
-/// The host's act at one ask of an iteration.
+/// An act of the host that an iteration asks for.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "there are a handful")]
 pub enum HostAct {
-    /// Plays.
+    /// The host plays.
     Play(HostPlay),
-    /// Computes.
+    /// The host computes.
     Call(HostCall),
 }
 
-/// The host under the iterations of stacked seeds: an executor's environments, if that is where they are, and what is
-/// computed there.
+/// The host's part in the iterations of stacked seeds: an executor's environments, if they are on the host, and
+/// computations.
 pub struct Stage {
     device: Device,
     /// Each seed's key.
     keys: Vec<Key>,
     player: Option<Player<SomeGroups>>,
-    /// Where the groups of a saved run were, until the first iteration goes on there.
+    /// The episodes of a saved run, by group, until the first iteration continues them.
     saved: Option<Vec<Vec<u8>>>,
-    /// The acts that iterations of each stage of the algorithm ask for.
+    /// The acts that iterations ask for, by stage of the algorithm.
     acts: Vec<Vec<HostAct>>,
-    /// Number of the iteration that is made, from 1.
+    /// The number of the current iteration, from 1.
     pub iteration: u32,
     /// The iteration's stage of the algorithm, counted from 0.
     pub of: usize,
@@ -77,7 +77,7 @@ impl std::fmt::Debug for Stage {
 }
 
 impl Stage {
-    /// For iterations that ask for these acts, by stage of the algorithm.
+    /// Makes a stage for iterations that ask for these acts, by stage of the algorithm.
     #[must_use]
     pub fn new(device: &Device, executor: Option<Box<dyn Executor>>, seeds: &[u64], acts: Vec<Vec<HostAct>>) -> Stage {
         let keys = seeds.iter().map(|seed| key_from_seed(*seed)).collect();
@@ -92,13 +92,13 @@ impl Stage {
         }
     }
 
-    /// Sets the acts that iterations ask for, by stage of the algorithm; environments stay where they are.
+    /// Sets the acts that iterations ask for, by stage of the algorithm; running episodes continue.
     pub(crate) fn set_acts(&mut self, acts: Vec<Vec<HostAct>>) {
         self.acts = acts;
     }
 
-    /// Plays on for these seeds alone, by their numbers among all that the executor plays for, from the next episodes
-    /// on.
+    /// Plays only for these seeds from the next episodes on; `numbers` are their numbers among all seeds that the
+    /// executor plays for.
     pub(crate) fn choose(&mut self, seeds: &[u64], numbers: &[usize], all: usize) -> Result<()> {
         self.keys = seeds.iter().map(|seed| key_from_seed(*seed)).collect();
         let Some(mut player) = self.player.take() else { return Ok(()) };
@@ -116,14 +116,14 @@ impl Stage {
         self.player.as_ref().map(|player| player.executor().fleet())
     }
 
-    /// Steps that environments have made.
+    /// The number of steps that environments have made.
     #[must_use]
     pub fn env_steps(&self) -> u64 {
         self.player.as_ref().map_or(0, Player::env_steps)
     }
 
-    /// Where the environments of each seed are in their episodes, as bytes; none if they have not begun, or cannot save
-    /// that.
+    /// Saves the running episodes of each seed's environments, as bytes; none if there are none yet, or environments
+    /// cannot save them.
     ///
     /// # Errors
     /// If an environment fails.
@@ -142,7 +142,7 @@ impl Stage {
         Ok(groups.map(|groups| groups.chunks(each(&groups)).map(joined).collect()))
     }
 
-    /// Goes on where the environments of each seed were, from the next iteration on.
+    /// Sets each seed's saved episodes, which the next iteration continues.
     ///
     /// # Errors
     /// If the bytes are no saved episodes.
@@ -166,10 +166,10 @@ impl Stage {
         self.saved.is_none() && self.player.as_ref().is_some_and(|player| player.seen().is_none())
     }
 
-    /// Takes environments to where those of a saved run were, if that is still to be done.
+    /// Restores the episodes of a saved run, if that is still to be done.
     ///
     /// # Errors
-    /// If they cannot go back there.
+    /// If environments cannot restore them.
     pub(crate) async fn resume(&mut self) -> Result<()> {
         match (self.saved.take(), &mut self.player) {
             (Some(saved), Some(player)) => player.restore(&saved).await,
@@ -177,14 +177,14 @@ impl Stage {
         }
     }
 
-    /// New episodes everywhere for plays that go on, if environments are in the middle of none: at first, and after an
-    /// error. Their first observations `[S, N, O]`.
+    /// Begins new episodes everywhere for plays that continue episodes, if none are running: at first, and after an
+    /// error. Gives their first observations `[S, N, O]`.
     ///
     /// # Errors
     /// If an environment or the device fails.
     pub async fn begin(&mut self) -> Result<Option<Array>> {
         let Some(player) = self.player.as_mut().filter(|player| player.seen().is_none()) else { return Ok(None) };
-        // As on the device, where 0 names the reset before the first iteration.
+        // The numbers are those of the device, where 0 names the reset before the first iteration.
         let of = |key: &Key| fold_in(fold_in(*key, streams::ENV), self.iteration.saturating_sub(1));
         // Each group of a seed draws by a key of its own, as `group_keys` names them.
         let groups = (player.executor().fleet().tasks / self.keys.len().max(1)).max(1) as u32;
@@ -195,7 +195,7 @@ impl Stage {
         let keys: Vec<Key> = self.keys.iter().flat_map(of_groups).map(|key| of(&key)).collect();
         player.begin(&keys).await?;
         let fleet = player.executor().fleet();
-        // As the state has them: groups of a seed one behind the other.
+        // The state has a seed's groups one behind the other.
         let seeds = self.keys.len().max(1);
         let shape = [seeds, fleet.tasks * fleet.envs_per_task / seeds, fleet.observations()];
         self.device.array(&shape, player.seen().unwrap_or_default()).map(Some)
@@ -239,8 +239,8 @@ impl HostCall {
 }
 
 impl HostPlay {
-    /// Plays with what was asked: the values by which the policy acts, its memory if it goes on, then keys of
-    /// actions, of lasting noise and of environments.
+    /// Plays; `asked` has the values by which the policy acts, its memory if running episodes continue, then the keys
+    /// of actions, of lasting noise and of environments.
     async fn run(&mut self, device: &Device, player: &mut Player<SomeGroups>, asked: Vec<Array>) -> Result<Vec<Array>> {
         let HostPlay { actor, acting, rows: [k, n], steps, episodes, .. } = self;
         let [values @ .., action, lasting, env] = &asked[..] else {
@@ -254,7 +254,7 @@ impl HostPlay {
         actor.set_key_arrays(action.clone(), lasting.clone());
         let of_groups = words.chunks(2).map(|words| [words[0], words[1]]);
         let groups = player.executor().fleet().tasks;
-        // Where every environment is a group of its own, it has a key of its own.
+        // An environment that is a group of its own has a key of its own.
         let keys: Vec<Key> = match groups == *k {
             true => of_groups.collect(),
             false => of_groups.flat_map(|key| (0..*n as u32).map(move |element| fold_in(key, element))).collect(),
@@ -268,7 +268,7 @@ impl HostPlay {
             first = Some(device.array(&shape, player.seen().unwrap_or_default())?);
         }
         let (mut tape, mut made) = (Tape::default(), 0);
-        // Episodes that each environment has ended, and whether these are enough.
+        // The numbers of episodes that each environment has ended, and true where these are enough.
         let mut ended = vec![(0, false); *k * *n];
         let mut record = |step: PlayedStep<'_>| {
             made += 1;

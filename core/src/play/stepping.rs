@@ -10,34 +10,35 @@ use crate::policy::{Acting, Feedback, How, Policy};
 use crate::rng::streams;
 use crate::tensor::{Tree, scan_tree};
 
-/// A policy in N environments of each of K groups.
+/// A play of a policy in N environments of each of K groups.
 #[derive(Clone, Copy, Debug)]
 pub struct Play<'a> {
     /// The environment.
     pub env: &'a EnvDef,
-    /// Who acts.
+    /// The policy.
     pub policy: &'a dyn Policy,
     /// The values by which it acts, `[K, …]`.
     pub acting: &'a Acting,
-    /// How it acts.
+    /// The way in which the policy chooses actions.
     pub how: How,
-    /// K and N.
+    /// K and N: groups, and environments per group.
     pub rows: [usize; 2],
     /// Parameters of tasks, `[K, D]` or `[K, N, D]`; none if the environment has a single task, or a new one is drawn
     /// for each episode.
     pub tasks: Option<Tensor>,
-    /// Names of the random numbers.
+    /// The keys of the random numbers.
     pub keys: Keys,
 }
 
-/// How long a play that goes on is, and what outlives its steps.
+/// The length of a play that continues running episodes, and of its lasting noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Until {
-    /// T.
+    /// T, the number of steps.
     pub steps: usize,
-    /// Steps per span of time, which divide T. In a span no environment is cut off twice.
+    /// Steps per span of time, a divisor of T. In a span no environment is cut off twice.
     pub span: usize,
-    /// Steps for which lasting noise lasts, a multiple of the span; 0 for all. None: there is no such noise.
+    /// Steps for which lasting noise lasts, a multiple of the span, or 0 for all steps; none if there is no lasting
+    /// noise.
     pub lasting: Option<usize>,
 }
 
@@ -49,17 +50,17 @@ pub(super) fn word(x: usize) -> Tensor {
     Tensor::constant_u32(u32::try_from(x).unwrap_or(u32::MAX))
 }
 
-/// The outcome of one step.
+/// The outcome of a step.
 pub(super) struct StepOutcome {
     pub next: Running,
     pub steps: Steps,
     /// Observations before any reset, `[K, N, O]`.
     pub last_obs: Tensor,
-    /// u32 `[K, N, 1]`.
+    /// 1 where an episode ended, u32 `[K, N, 1]`.
     pub ended: Tensor,
 }
 
-/// Who acts, wherever environments are.
+/// A policy that acts in environments, on a device or on the host.
 #[derive(Clone, Copy)]
 pub(super) struct Agent<'a> {
     pub policy: &'a dyn Policy,
@@ -69,7 +70,7 @@ pub(super) struct Agent<'a> {
 }
 
 impl Agent<'_> {
-    /// Environments at these states and observations, whose episodes have just begun.
+    /// Begins episodes in environments with these states and observations.
     pub(super) fn begin(&self, state: Tensor, obs: Tensor) -> Running {
         let zero = Tensor::constant_u32(0);
         let noise = RowNoise::new(fold_in(self.keys.action, zero), self.rows[1]);
@@ -77,8 +78,8 @@ impl Agent<'_> {
         Running { state, steps: zero.broadcast_to(&self.rows), obs, memory, task: None }
     }
 
-    /// The step that draws by number `t`. `episode` is the number of each environment's episode, and 1 where it counts,
-    /// u32 `[K, N]`; `outcome` gives that of actions.
+    /// Makes the step that draws by number `t`. `episode` has the number of each environment's episode, and 1 where it
+    /// counts, u32 `[K, N]`; `outcome` gives the environments' outcome of actions.
     pub(super) fn step(
         &self,
         how: How,
@@ -129,9 +130,9 @@ impl Agent<'_> {
 }
 
 impl Iteration<'_> {
-    /// Steps from where environments are, through the ends of episodes; the first of them draws by the number `first`
-    /// (u32 `[]`) of this iteration. Environments of the host keep their states to themselves: of `from` only the
-    /// observations and the steps are of interest there.
+    /// Makes steps that continue the running episodes, and begins new ones at their ends. The first step draws by the
+    /// number `first` (u32 `[]`) of this iteration. Environments of the host keep their states to themselves: there,
+    /// only the observations and the numbers of steps are read from `from`.
     #[track_caller]
     pub fn go_on(&mut self, cast: Cast<'_>, from: Running, until: Until, first: Tensor) -> Experience {
         let (Cast { policy, acting, rows }, keys) = (cast, Keys::of_iteration(self.key, self.number));
@@ -157,8 +158,8 @@ impl Play<'_> {
         Agent { policy, acting, rows, keys }
     }
 
-    /// New episodes. Where there are many tasks and none are given, each episode has its own, as
-    /// [`crate::host::TaskPerEpisode`] draws it.
+    /// Begins new episodes. If there are many tasks and none are given, each episode has its own, drawn as by
+    /// [`crate::host::TaskPerEpisode`].
     #[track_caller]
     pub fn begin(&self) -> Running {
         let key = fold_in(self.keys.env, Tensor::constant_u32(0));
@@ -168,7 +169,7 @@ impl Play<'_> {
         Running { task: own, ..self.agent().begin(first.state, first.observation) }
     }
 
-    /// Numbers of the environments in their groups, u32 `[K, N]`.
+    /// The numbers of the environments in their groups, u32 `[K, N]`.
     fn element(&self) -> Tensor {
         Tensor::iota(&self.rows, 1)
     }
@@ -182,7 +183,7 @@ impl Play<'_> {
         self.tasks.map(wide)
     }
 
-    /// One step everywhere, which draws by number `t` (u32 `[]`).
+    /// Makes one step in all environments, which draws by number `t` (u32 `[]`).
     #[track_caller]
     pub fn step(&self, t: Tensor, from: &Running) -> (Running, Steps) {
         let one = self.stepped(t, from, None, None);
@@ -211,7 +212,7 @@ impl Play<'_> {
         one
     }
 
-    /// Steps from where environments are, through the ends of episodes.
+    /// Makes steps that continue the running episodes, and begins new ones at their ends.
     #[track_caller]
     pub fn go_on(&self, from: Running, until: Until) -> Experience {
         let Until { steps, span, .. } = until;
@@ -260,7 +261,7 @@ impl Play<'_> {
     }
 }
 
-/// Nothing is differentiated through environments: on the host it could not be.
+/// The experience as a constant. No gradient passes through environments, because on the host none could.
 pub(super) fn constant(experience: Experience) -> Experience {
     let still = |steps: &[Tensor]| steps.iter().map(|x| x.stop_gradient()).collect::<Vec<_>>();
     let steps = experience.steps.with(&still(&experience.steps.flat()));

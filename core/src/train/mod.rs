@@ -14,26 +14,27 @@
 //! # Ok::<(), quickstudy_core::Error>(())
 //! ```
 //!
-//! # How steps are counted, and how runs end
+//! # Counts of steps, and ends of runs
 //!
-//! A step is counted once: by the iteration in which an environment makes it for an algorithm to learn from. Where an
-//! iteration always makes the planned steps, these are counted
-//! ([`Algorithm::planned`](crate::algo::Algorithm::planned)); where episodes end early it counts them itself
-//! ([`Algorithm::counts_steps`](crate::algo::Algorithm::counts_steps), `Metrics::STEPS`). A step at which an
-//! environment of the host fails or takes too long is a step like any other, which cuts its episode off. Three kinds of
-//! rows are no steps: those behind the last whole episode, which are masked; those of environments that go on while
+//! A step is counted once: by the iteration in which an environment makes it for an algorithm to learn from. If
+//! iterations always make the planned steps, these are counted
+//! ([`Algorithm::planned`](crate::algo::Algorithm::planned)); if episodes may end early, the iteration counts its steps
+//! itself ([`Algorithm::counts_steps`](crate::algo::Algorithm::counts_steps), `Metrics::STEPS`). A step at which an
+//! environment of the host fails or takes too long is counted like any other; it cuts its episode off. Three kinds of
+//! rows are not counted: those behind the last whole episode, which are masked; those of environments that run on while
 //! others end their episodes, or for seeds that are done; those of evaluations. An iteration that fails on the host
-//! changes nothing, counts nothing, and is made again; one whose updates were dropped, because gradients were not
-//! finite, has made its steps.
+//! changes nothing, counts nothing, and is made again; an iteration whose updates were dropped, because gradients were
+//! not finite, has made its steps.
 //!
-//! A seed ends with the iteration in which it makes the steps that were asked for, and not before one that learns.
-//! Schedules go by [`Progress`](crate::optim::Progress): steps made over the budget, which is the steps asked for,
-//! rounded up to iterations as they are planned, so that without early ends it is the share of iterations to the last
-//! bit. Stacked seeds then have rates of their own, `[S, 1]` ([`Iteration::scalar`](crate::play::Iteration::scalar)).
-//! Quantities that papers count in iterations or updates go by these: CEM's `extra_decay_time`, DQL's εᵏ, periods of
-//! targets, MAML's clip range. A seed that is done leaves its stack (`session/stacks.rs`): the arrays of the others are
-//! copied into smaller ones, and their programs are made anew. On the host its environments go on beside the others',
-//! unseen. Seeds that were restored after other numbers of iterations are trained one stack after the other.
+//! A seed ends with the iteration in which it makes the steps that were asked for, and not before an iteration that
+//! learns. Schedules follow [`Progress`](crate::optim::Progress): the steps made, divided by the budget, which is the
+//! steps asked for, rounded up to iterations as they are planned, so that without early ends it is the share of
+//! iterations to the last bit. Stacked seeds then have rates of their own, `[S, 1]`
+//! ([`Iteration::scalar`](crate::play::Iteration::scalar)). Quantities that papers count in iterations or updates are
+//! counted in these: CEM's `extra_decay_time`, DQL's εᵏ, periods of targets, MAML's clip range. A seed that is done
+//! leaves its stack (`session/stacks.rs`): the arrays of the other seeds are copied into smaller ones, and their
+//! programs are compiled again. On the host the environments of a done seed run on beside the others, unseen. Seeds
+//! that were restored after different numbers of iterations are trained one stack after the other.
 
 mod attempt;
 mod saved;

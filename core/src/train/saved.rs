@@ -1,4 +1,4 @@
-//! Snapshots as they were kept: files, and segments beside them.
+//! Saved snapshots: files, and segments beside them.
 
 pub(super) mod end_rule;
 pub(super) mod finished;
@@ -23,7 +23,7 @@ use crate::train::setup::Setup;
 use crate::train::setup::own::Own;
 use crate::{DType, Result};
 
-/// A snapshot: a file, and the segments that it names if it is not whole.
+/// A saved snapshot: a file, and the segments that it names if it is in parts.
 #[derive(Clone, Copy)]
 pub struct Saved<'a> {
     pub(in crate::train) file: &'a [u8],
@@ -38,19 +38,19 @@ impl fmt::Debug for Saved<'_> {
 }
 
 impl<'a> Saved<'a> {
-    /// A file with all of it.
+    /// A snapshot in a single file.
     pub fn in_one_file(file: &'a [u8]) -> Saved<'a> {
         Saved { file, segments: None }
     }
 
-    /// A file and, if it is in parts, its segments: `read` gives one, or an
+    /// A snapshot in a file and, if it is in parts, segments. `read` gives a segment, or an
     /// [`Error::Snapshot`](crate::Error::Snapshot).
     pub fn in_parts(file: &'a [u8], read: ReadSegment<'a>) -> Saved<'a> {
         Saved { file, segments: Some(read) }
     }
 
-    /// Reads a ring, after so many rows in all: `put` takes numbers, and the element of the ring from which on they
-    /// lie.
+    /// Reads a ring to which `added` rows were ever added. `put` takes numbers, and the element of the ring at which
+    /// they begin.
     pub(in crate::train) fn read_ring(
         &self,
         ring: &Ring,
@@ -70,20 +70,20 @@ impl<'a> Saved<'a> {
     }
 }
 
-/// The setup of runs that differ in the seed alone, as the headers of their snapshots say.
+/// The setup of runs that differ only in their seeds, from the headers of their snapshots.
 pub(in crate::train) fn setup(headers: &[&Header], def: &'static AlgorithmDef, own: &Own<'_>) -> Result<Setup> {
     let Some(first) = headers.first() else { return Err(wrong("no snapshot was given")) };
     let env = own.environment(first)?;
     let seeds: Vec<u64> = headers.iter().map(|header| header.seed).collect();
-    // A memory is as large as the run that has come furthest needs it.
+    // A memory is as large as the run with the most steps needs it.
     let made = |algorithm: &dyn Algorithm| headers.iter().map(|header| header.made(algorithm)).max().unwrap_or(0);
     Setup::of_snapshot(def, env, &seeds, first.steps, &first.config, &made).map_err(|e| wrong(e.to_string()))
 }
 
-/// Name of the tensor of bytes that says where environments of the host are in their episodes, if they can save that.
+/// The tensor of bytes that holds the running episodes of environments of the host, if these can be saved.
 const EPISODES: &str = "environment.host";
 
-/// The tensor of these bytes.
+/// Makes the tensor of running episodes from these bytes.
 pub(in crate::train) fn episodes_entry(bytes: Vec<u8>) -> Entry<'static> {
     Entry { name: EPISODES.to_owned(), dtype: Dtype::U8, shape: vec![bytes.len()], bytes: bytes.into() }
 }
@@ -94,12 +94,12 @@ pub(in crate::train) fn episodes(entries: &[Entry<'_>]) -> Option<Vec<u8>> {
     Some(entry.bytes.to_vec())
 }
 
-/// The ring of a file that is not among its tensors.
+/// Finds the ring of an entry in a file's header, if its rows are not among the tensors.
 pub(in crate::train) fn ring_of<'a>(header: &'a Header, entry: &StateEntry) -> Option<&'a Ring> {
     header.rings.iter().find(|ring| ring.tensor == seed_array::name(entry.name))
 }
 
-/// Checks that each ring that a file names is one of these, named once, and not a tensor of the file as well.
+/// Checks that each ring in a file's header is one of `rings`, named once, and not also a tensor of the file.
 pub(in crate::train) fn check_rings(header: &Header, tensors: &[Entry<'_>], rings: &[StateEntry]) -> Result<()> {
     for (number, Ring { tensor, .. }) in header.rings.iter().enumerate() {
         let problem = if !rings.iter().any(|entry| seed_array::name(entry.name) == tensor) {
@@ -116,8 +116,8 @@ pub(in crate::train) fn check_rings(header: &Header, tensors: &[Entry<'_>], ring
     Ok(())
 }
 
-/// One file of a snapshot: that which [`Session::snapshot`](super::Session::snapshot) gives, with the rows of its
-/// segments in it.
+/// Joins a snapshot in parts into one file, as [`Session::snapshot`](super::Session::snapshot) gives it, with the rows
+/// of its segments.
 ///
 /// # Errors
 /// [`Error::Snapshot`](crate::Error::Snapshot) if it cannot be read;
@@ -142,7 +142,7 @@ pub fn joined<'a>(own: impl Into<Own<'a>>, saved: Saved<'_>) -> Result<Vec<u8>> 
             tensors::tensor(&entries, &entry)?;
             continue;
         };
-        // The shape is that of the state from here on, and not of what the file says.
+        // From here on, the shape is that of the state instead of the file's.
         ring.check(&entry.shape, added)?;
         let len = 4 * entry.shape.iter().product::<usize>();
         let mut bytes: Vec<u8> = room(len)?;

@@ -27,35 +27,35 @@ use crate::{Device, Error, Program, Result, State};
 
 pub(in crate::train) use stacks::Stack;
 
-/// Named values of one iteration of one seed, in a fixed order. NaN: no value this time.
+/// The named values of one iteration of one seed, in a fixed order. NaN stands for no value.
 pub type Row = Vec<(String, f64)>;
 
-/// Training of one or several seeds that can be stepped, saved, restored and evaluated.
+/// Training of one or several seeds, which can be stepped, saved, restored and evaluated.
 #[derive(Debug)]
 pub struct Session {
     device: Device,
     setup: Setup,
     training: Training,
-    /// How far each seed has come.
+    /// The progress of each seed.
     seeds: Vec<SeedProgress>,
-    /// The numbers of the seeds that are trained together now, in order of the state's rows.
+    /// The numbers of the seeds that are now trained together, in order of the state's rows.
     stack: Vec<usize>,
-    /// The other seeds: they are done, or wait.
+    /// The stacks of the other seeds, which are done or wait.
     parked: Vec<Stack>,
-    /// Programs that evaluate: the stack, and one seed of it.
+    /// Programs that evaluate the stack, and a single seed of it.
     evaluations: Vec<EpisodeProgram>,
     debug: bool,
-    /// An iteration failed: the state may be half changed.
+    /// True after an iteration has failed, when the state may be half changed.
     torn: bool,
-    /// Room for copies of the state, as snapshots need them.
+    /// Room for the copies of the state that snapshots need.
     _copies: Lease,
 }
 
 impl Session {
-    /// Fresh training.
+    /// Begins training.
     ///
     /// # Errors
-    /// If the device lacks memory, the environment does not fit the algorithm, or what plays it on the host cannot be
+    /// If the device lacks memory, the environment does not fit the algorithm, or its executor on the host cannot be
     /// made.
     pub fn new(device: &Device, setup: &Setup) -> Result<Session> {
         let lower = |error: Error| error.lowered_by(&setup.memory_settings());
@@ -87,7 +87,7 @@ impl Session {
         }
     }
 
-    /// A session of what snapshots hold: the first of their stacks is trained first.
+    /// Makes a session of the content of snapshots. The first of their stacks is trained first.
     fn restored(device: &Device, restored: Restored) -> Result<Session> {
         let Restored { setup, seeds, mut stacks } = restored;
         expect_counted(&setup, &seeds)?;
@@ -96,12 +96,12 @@ impl Session {
         let (algorithm, env) = (setup.fitted().clone(), &setup.env);
         let mut training = match (stacks.is_empty(), env.on_host()) {
             (true, _) => Training::resume(device, algorithm, env, &setup.seeds, state)?,
-            // Those of the stack, for which there are programs of its own.
+            // The stack has programs of its own.
             (false, false) => {
                 let of_stack: Vec<u64> = stack.iter().map(|number| setup.seeds[*number]).collect();
                 Training::resume(device, algorithm, env, &of_stack, state)?
             }
-            // An executor is one of all seeds.
+            // An executor plays for all seeds.
             (false, true) => {
                 let mut training = Training::resume(device, algorithm, env, &setup.seeds, State::new())?;
                 training.restack((&setup.seeds, &stack), state)?;
@@ -114,13 +114,13 @@ impl Session {
         Ok(Session { parked: stacks, ..Session::of(device, setup, training, (seeds, stack), copies) })
     }
 
-    /// In debug mode the first gradient that is not finite is an error that names the operation where it began. Each
-    /// iteration then copies the state first.
+    /// Turns debug mode on or off. In it, the first gradient that is not finite is an error that names the operation
+    /// where it began. Each iteration then copies the state first.
     pub fn set_debug(&mut self, debug: bool) {
         self.debug = debug;
     }
 
-    /// Training that goes on from one snapshot per seed, of a built-in algorithm on a built-in environment.
+    /// Continues training from one snapshot per seed, of a built-in algorithm on a built-in environment.
     ///
     /// # Errors
     /// [`Error::Snapshot`] if the bytes are no snapshots of sessions that this version can read, or are of runs that
@@ -129,7 +129,7 @@ impl Session {
         Session::restore_with(device, Own::default(), snapshots)
     }
 
-    /// Training that goes on from one snapshot per seed, which may be of environments and algorithms of the caller's.
+    /// Continues training from one snapshot per seed, which may be of environments and algorithms in `own`.
     ///
     /// # Errors
     /// As [`Session::restore`].
@@ -138,15 +138,15 @@ impl Session {
         Session::restore_saved(device, own, &files)
     }
 
-    /// Training that goes on from snapshots that may be in parts, whose segments are read one at a time.
+    /// Continues training from snapshots that may be in parts. Their segments are read one at a time.
     ///
     /// # Errors
-    /// As [`Session::restore`], or what reading a segment gives.
+    /// As [`Session::restore`], or the error of reading a segment.
     pub fn restore_saved<'a>(device: &Device, own: impl Into<Own<'a>>, snapshots: &[Saved<'_>]) -> Result<Session> {
         Session::restored(device, restored(device, &own.into(), snapshots)?)
     }
 
-    /// Bytes that training takes on a device, whether there are so many or not.
+    /// The number of bytes that training takes on a device, even if the device has fewer.
     ///
     /// # Errors
     /// If what the setup asks for cannot be planned.
@@ -162,44 +162,44 @@ impl Session {
         Ok(bytes.saturating_add(args))
     }
 
-    /// The algorithm, environment and settings that are trained.
+    /// The setup of the session: algorithm, environment, seeds and settings.
     pub fn setup(&self) -> &Setup {
         &self.setup
     }
 
-    /// The program of the next iteration: what it computes and what running it has cost so far.
+    /// The program of the next iteration: its operations, and the cost of running it so far.
     pub fn program(&self) -> &Program {
         self.training.program(self.iteration())
     }
 
-    /// Iterations made, of the seeds that are trained now.
+    /// The number of iterations made by the seeds that are now trained.
     pub fn iteration(&self) -> u64 {
         self.stack.first().map_or(0, |seed| self.seeds[*seed].iteration)
     }
 
-    /// Iterations to make, as they are planned: more where episodes end early.
+    /// The number of iterations to make, as they are planned. If episodes end early, more are made.
     pub fn iterations(&self) -> u64 {
         self.setup.fitted().iterations(self.setup.steps)
     }
 
-    /// Environment steps that each seed has made, of the seed that has made the fewest.
+    /// The least number of environment steps that a seed has made.
     pub fn env_steps(&self) -> u64 {
         self.seeds.iter().map(|seed| seed.made).min().unwrap_or(0)
     }
 
-    /// Environment steps that the seed of this number, from 0, has made; none if there is no such seed.
+    /// The number of environment steps that seed number `index`, from 0, has made; 0 if there is no such seed.
     pub fn steps_made(&self, index: usize) -> u64 {
         self.seeds.get(index).map_or(0, |seed| seed.made)
     }
 
-    /// Iterations that the seed of this number, from 0, has made; none if there is no such seed.
+    /// The number of iterations that seed number `index`, from 0, has made; 0 if there is no such seed.
     pub fn iterations_made(&self, index: usize) -> u64 {
         self.seeds.get(index).map_or(0, |seed| seed.iteration)
     }
 
-    /// Environment steps to make, per seed. Where all iterations make what is planned these are
-    /// whole iterations, so that it may be more than was asked for; else a seed ends with the
-    /// iteration in which it makes what was asked for.
+    /// The number of environment steps to make per seed. If all iterations make what is planned, these are whole
+    /// iterations, and may be more than was asked for; otherwise a seed ends with the iteration in which it makes what
+    /// was asked for.
     pub fn total_steps(&self) -> u64 {
         match self.setup.fitted().counts_steps() {
             true => self.setup.steps,
@@ -212,19 +212,19 @@ impl Session {
         (0..self.seeds.len()).all(|index| self.is_done(index))
     }
 
-    /// True if the seed of this number, from 0, goes on from a snapshot of an earlier version, for which it was
-    /// finished: that ended runs by the steps that were planned, of which this one has made fewer.
+    /// True if seed number `index`, from 0, continues from a snapshot of an earlier version, for which it was finished:
+    /// that version ended runs by planned steps, and this seed has made fewer.
     pub fn goes_on_unlike_planned(&self, index: usize) -> bool {
         self.seeds.get(index).is_some_and(|seed| seed.ended_as_planned) && !self.is_done(index)
     }
 
-    /// The progress of a seed, by which its schedules go.
+    /// The progress of a seed, which its schedules follow.
     fn progress(&self, index: usize) -> Progress {
         let SeedProgress { iteration: iterations, made: steps, .. } = self.seeds[index];
         Progress { iterations, steps, budget: self.setup.fitted().budget(self.setup.steps) }
     }
 
-    /// Make `steps` environment steps per seed in all, for example more than a finished run was meant to.
+    /// Sets the number of environment steps to make per seed in all, for example to continue a finished run.
     ///
     /// Linear schedules end at the new number. A memory that is as large as the run grows with it.
     ///
@@ -252,20 +252,21 @@ impl Session {
         Ok(())
     }
 
-    /// One iteration of the seeds that are trained now: a row of metrics for each of [`running`](Session::running), in
-    /// order. These are all seeds until one of them has made its steps; then the others go on without it.
+    /// Makes one iteration of the seeds that are now trained. Gives a row of metrics for each of
+    /// [`running`](Session::running), in order. All seeds are trained until one of them has made its steps; then the
+    /// others continue without it.
     ///
     /// # Errors
     /// [`Error::NonFinite`] if every update of a seed had a gradient that was not finite;
     /// [`Error::Interrupted`] if the device was asked to stop; or if the device fails. After the latter two,
-    /// what was trained is lost from the last snapshot on.
+    /// everything that was trained since the last snapshot is lost.
     pub async fn step(&mut self) -> Result<Vec<Row>> {
         self.expect_intact()?;
         self.take_turn().await?;
         let made = self.iteration();
         let at: Vec<Progress> = self.stack.iter().map(|index| self.progress(*index)).collect();
         let before = if self.debug { Some(self.training.state().copy(&self.device).await?) } else { None };
-        // Until the iteration has ended.
+        // The state is torn until the iteration has ended.
         self.torn = true;
         let metrics = self.training.step_at(made, at.clone()).await?;
         let values = self.device.read(&metrics).await?;
@@ -315,7 +316,7 @@ impl Session {
         Ok(rows)
     }
 
-    /// An error if the last iteration has not ended.
+    /// Fails if the last iteration has not ended.
     fn expect_intact(&self) -> Result<()> {
         match self.torn {
             true => Err(Error::Program("the last iteration did not end; go on from the last snapshot".to_owned())),
@@ -323,7 +324,7 @@ impl Session {
         }
     }
 
-    /// An error if an update of the iteration just made was dropped, which began with the state `before`.
+    /// Fails if an update of the last iteration, which began with the state `before`, was dropped.
     async fn explain(&self, before: &State, metrics: &[f64], at: &[Progress]) -> Result<()> {
         let names = self.training.metric_names(self.iteration());
         let column = names.iter().position(|name| name == Metrics::NON_FINITE);
@@ -338,13 +339,13 @@ impl Session {
         ))
     }
 
-    /// Everything that training changes, for one seed.
+    /// The entries of all that training changes, for one seed.
     pub(in crate::train) fn entries(&self) -> Vec<StateEntry> {
         self.training.algorithm().entries(self.setup.env.state_len())
     }
 
-    /// The segments that the snapshot named from which the seed of this number, from 0, was restored:
-    /// the next one in parts goes on from them.
+    /// The segments that the snapshot named from which seed number `index`, from 0, was restored. The next snapshot in
+    /// parts adds to them.
     pub fn segments(&self, index: usize) -> &[Ring] {
         self.seeds.get(index).map_or(&[], |seed| &seed.segments[..])
     }
@@ -366,12 +367,12 @@ impl Session {
         self.training.algorithm().layout()
     }
 
-    /// How far a seed that there is has come.
+    /// The progress of a seed that is known to exist.
     pub(in crate::train) fn seed(&self, index: usize) -> &SeedProgress {
         &self.seeds[index]
     }
 
-    /// θ of the seed of this number, from 0, as programs have it: the slices of its layout one after the other.
+    /// θ of seed number `index`, from 0, as programs have it: the slices of its layout one after the other.
     ///
     /// # Errors
     /// If there is no such seed or the device fails.
@@ -388,7 +389,7 @@ impl Session {
     }
 }
 
-/// Checks that restored runs whose iterations count no steps have made those that were planned.
+/// Checks that restored runs have made the planned steps, if their iterations count none.
 fn expect_counted(setup: &Setup, seeds: &[SeedProgress]) -> Result<()> {
     let planned = |seed: &SeedProgress| setup.fitted().planned(seed.iteration);
     let counted = setup.fitted().counts_steps();
@@ -401,7 +402,7 @@ fn expect_counted(setup: &Setup, seeds: &[SeedProgress]) -> Result<()> {
     }
 }
 
-/// Room for copies of the state on the host, where the device is a part of it.
+/// Takes room for copies of the state on the host, if the device is a part of it.
 fn room_for_copies(device: &Device, setup: &Setup) -> Lease {
     device.reserve(if device.caps().is_cpu {
         setup.bytes_of_copies().saturating_add(setup.bytes_of_leaving())

@@ -1,4 +1,5 @@
-//! Requests for training: algorithm, environment, seeds, and every setting with the layer that it comes from.
+//! Setups: requests for training, with algorithm, environment, seeds, and every setting with the layer that it comes
+//! from.
 
 pub(super) mod metric_docs;
 pub(super) mod own;
@@ -19,23 +20,23 @@ use crate::program::Plan;
 use crate::train::saved::segments::Ring;
 use crate::{Error, Result};
 
-/// Settings from one source, stronger than those of the layers before it.
+/// Settings from one source, which override those of earlier layers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layer {
-    /// Name of the source: a file's name, `--set`.
+    /// The name of the source, such as a file's name or `--set`.
     pub origin: String,
-    /// Keys and values.
+    /// Keys and values of the settings.
     pub settings: Table,
 }
 
-/// One resolved setting.
+/// A resolved setting.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
-    /// Key.
+    /// The key.
     pub key: String,
-    /// Value.
+    /// The value.
     pub value: Value,
-    /// `default`, `preset …`, or the origin of its layer.
+    /// The origin: `default`, `preset …`, or the origin of the layer.
     pub origin: String,
 }
 
@@ -46,27 +47,28 @@ pub struct Setup {
     pub algorithm: &'static AlgorithmDef,
     /// The environment.
     pub env: EnvPlace,
-    /// One run per seed, stacked on one device.
+    /// The seeds. Each has a run, and all are stacked on one device.
     pub seeds: Vec<u64>,
-    /// Environment steps per seed.
+    /// The number of environment steps per seed.
     pub steps: u64,
     /// The algorithm's settings with their origins, in order of declaration.
     pub settings: Vec<Setting>,
-    /// Name of the preset that is among the layers.
+    /// The name of the preset among the layers.
     pub preset: Option<String>,
     /// The algorithm with these settings.
     fitted: Rc<dyn Algorithm>,
 }
 
-/// Environment steps per seed where neither the caller nor a preset says.
+/// The number of environment steps per seed if neither the caller nor a preset says.
 pub const DEFAULT_STEPS: u64 = 100_000;
 
-/// Most environment steps per seed: every whole number up to it is exact in f64.
+/// The most environment steps per seed: every whole number up to it is exact in f64.
 pub(in crate::train) const MAX_STEPS: u64 = 1_000_000_000_000_000;
 
 impl Setup {
-    /// Defaults < preset for this environment < `layers`, later ones winning. `steps: None`: the preset's, or 100,000.
-    /// `algorithm`: a built-in one's name, or the definition of another.
+    /// Resolves a request. Defaults are overridden by the preset for the environment, and that by `layers`, later ones
+    /// last. Without `steps`, they are the preset's, or 100,000. `algorithm` is the name of a built-in one, or the
+    /// definition of another.
     ///
     /// # Errors
     /// [`Error::Unknown`] for an unknown algorithm or key, with the closest one; [`Error::Config`] for a value of the
@@ -89,7 +91,7 @@ impl Setup {
         layers: &[Layer],
     ) -> Result<Setup> {
         check_seeds(seeds)?;
-        // Presets are of what is built in; others may have the same names.
+        // Presets are for built-in algorithms and environments; others may have the same names.
         let preset = match &env {
             EnvPlace::Device(env) if is_builtin(algorithm) => preset(algorithm.name, &env.spec().name)?,
             _ => None,
@@ -116,22 +118,22 @@ impl Setup {
         Ok(defaults(algorithm.definition()?))
     }
 
-    /// Keys and values of the algorithm's settings.
+    /// The keys and values of the algorithm's settings.
     pub fn table(&self) -> Table {
         table(&self.settings)
     }
 
-    /// The environments that all seeds play: what an executor must run where they are on the host.
+    /// The environments that all seeds play, which an executor of the host must have.
     pub fn fleet(&self) -> FleetSize {
         self.fitted.fleet(self.seeds.len())
     }
 
-    /// The algorithm with these settings, for this environment.
+    /// The algorithm with these settings, fitted to this environment.
     pub fn fitted(&self) -> &Rc<dyn Algorithm> {
         &self.fitted
     }
 
-    /// The plan of one iteration, without a device.
+    /// Plans one iteration, without a device.
     ///
     /// # Errors
     /// If it cannot be planned.
@@ -139,7 +141,7 @@ impl Setup {
         Training::plan(&*self.fitted, &self.env, self.seeds.len())
     }
 
-    /// The plans of an iteration of each stage of the algorithm, without a device.
+    /// Plans an iteration of each stage of the algorithm, without a device.
     ///
     /// # Errors
     /// As [`plan`](Setup::plan).
@@ -147,7 +149,7 @@ impl Setup {
         Training::plans(&*self.fitted, &self.env, self.seeds.len())
     }
 
-    /// Settings of which lower values take less memory.
+    /// Settings that take less memory at lower values.
     pub fn memory_settings(&self) -> Vec<&'static str> {
         let above_least = |(key, value): (&'static str, usize)| (value > 1).then_some(key);
         let mut keys: Vec<_> = self.fitted.sizes().into_iter().filter_map(above_least).collect();
@@ -157,9 +159,9 @@ impl Setup {
         keys
     }
 
-    /// Bytes that are there at once while all seeds are saved in parts: the words of the state, the entries
-    /// of one seed, and of each seed its file and the policy of its best evaluation. Bulk entries are
-    /// copied seed by seed, rings segment by segment.
+    /// Bytes that are held at once while all seeds are saved in parts: the words of the state, the entries of one seed,
+    /// and each seed's file and the policy of its best evaluation. Bulk entries are copied seed by seed, rings segment
+    /// by segment.
     pub(in crate::train) fn bytes_of_copies(&self) -> u64 {
         let elements = |entry: &StateEntry| entry.shape.iter().map(|n| *n as u64).fold(1, u64::saturating_mul);
         let all = |entries: &[StateEntry]| entries.iter().map(elements).fold(0, u64::saturating_add);
@@ -170,25 +172,25 @@ impl Setup {
         let seeds = self.seeds.len() as u64;
         let words = small.saturating_mul(2 * seeds + 1).saturating_add(policy.saturating_mul(seeds));
         let words = words.saturating_add(bulk.saturating_mul(seeds + 2));
-        // As the device gives them, as numbers, and as bytes of a segment: two of these at a time.
+        // Rows are held as the device gives them, as numbers, and as bytes of a segment: two of these at a time.
         let rows = rings.iter().map(|ring| 2 * Ring::bytes_at_once(&ring.shape)).max().unwrap_or(0);
         words.saturating_mul(4).saturating_add(rows)
     }
 
-    /// Environment steps of one iteration and seed.
+    /// The number of environment steps of an iteration of one seed.
     pub fn batch(&self) -> u64 {
         self.fitted.batch()
     }
 
-    /// Makes the setup of a run of other steps, of which `made` are made already.
+    /// Makes the setup of a run of another number of steps, `made` of which are already made.
     pub(in crate::train) fn for_steps(&self, steps: u64, made: u64) -> Result<Setup> {
         let other = self.fitted.for_steps(length(&*self.fitted, steps, made))?;
         let fitted = other.map_or_else(|| self.fitted.clone(), Rc::from);
         Ok(Setup { steps, fitted, ..self.clone() })
     }
 
-    /// The setup of settings that were resolved before, as a snapshot holds them, for a run of so many
-    /// steps of which `made` says how many are made.
+    /// Makes the setup of settings that were resolved before, as a snapshot holds them, for a run of `steps` steps;
+    /// `made` gives the number already made.
     pub(in crate::train) fn of_snapshot(
         algorithm: &'static AlgorithmDef,
         env: EnvPlace,
@@ -207,14 +209,14 @@ impl Setup {
     }
 }
 
-/// The steps that a memory is made for, in a run of so many steps. Earlier versions allowed a run to be cut below what
-/// it had made.
+/// The number of steps that a memory is made for, in a run of `steps` steps. Earlier versions allowed fewer than the
+/// run had already made.
 fn length(algorithm: &dyn Algorithm, steps: u64, made: u64) -> u64 {
-    // With the last iteration, what is made may be more than was asked for.
+    // The last iteration may make more steps than were asked for.
     if algorithm.counts_steps() { steps } else { steps.max(made) }
 }
 
-/// Most seeds that one session stacks.
+/// The most seeds that a session stacks.
 const MAX_SEEDS: usize = 1 << 16;
 
 fn check_seeds(seeds: &[u64]) -> Result<()> {
@@ -229,7 +231,7 @@ fn check_seeds(seeds: &[u64]) -> Result<()> {
     }
 }
 
-/// The settings of an algorithm before anything is asked, in order of declaration.
+/// The default settings of an algorithm, in order of declaration.
 fn defaults(algorithm: &AlgorithmDef) -> Vec<Setting> {
     let mut values = (algorithm.defaults)();
     let setting =
@@ -241,7 +243,7 @@ fn table(settings: &[Setting]) -> Table {
     settings.iter().map(|setting| (setting.key.clone(), setting.value.clone())).collect()
 }
 
-/// Replaces values.
+/// Replaces the values of settings by those of a layer.
 fn apply(algorithm: &AlgorithmDef, settings: &mut [Setting], layer: &Table, origin: &str) -> Result<()> {
     for (key, value) in layer {
         let Some(i) = settings.iter().position(|setting| setting.key == *key) else {
@@ -253,7 +255,7 @@ fn apply(algorithm: &AlgorithmDef, settings: &mut [Setting], layer: &Table, orig
     Ok(())
 }
 
-/// Checks that a run can have so many environment steps.
+/// Checks that a run can have this number of environment steps.
 pub(in crate::train) fn check_steps(steps: u64) -> Result<()> {
     match steps {
         1..=MAX_STEPS => Ok(()),

@@ -1,4 +1,4 @@
-//! The interface of algorithms: how everything outside of an algorithm's room knows it.
+//! The interface of algorithms, by which everything outside of an algorithm's room knows it.
 
 use std::ops::Range;
 use std::panic::Location;
@@ -14,10 +14,10 @@ use crate::play::Iteration;
 use crate::tensor::fail;
 use crate::{Context, DType, Error, Result, Tensor};
 
-/// How an entry of the state begins.
+/// The first value of an entry of the state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum First {
-    /// This number everywhere.
+    /// This number, everywhere.
     Value(f64),
     /// The seed's key.
     Key,
@@ -27,39 +27,38 @@ pub enum First {
     Task,
     /// States of environments after their first reset.
     EnvState,
-    /// Their observations.
+    /// The observations of these states.
     Observation,
 }
 
-/// One array of the state, as one seed has it: without the leading axis.
+/// An array of the state, as one seed has it: without the leading axis of seeds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StateEntry {
-    /// Name in the state and in snapshots.
+    /// The name, in the state and in snapshots.
     pub name: &'static str,
-    /// Shape of one seed's part.
+    /// The shape of one seed's part.
     pub shape: Vec<usize>,
-    /// Data type.
+    /// The data type.
     pub dtype: DType,
-    /// Its first value.
+    /// The first value.
     pub first: First,
-    /// It is large: [`Context::bulk`].
+    /// True for a large entry, which programs read and change row by row: [`Context::bulk`].
     pub bulk: bool,
-    /// It is a ring of R rows; the entry of this name, `[1]`, says which row is written next.
+    /// For a ring of R rows, the name of the entry, `[1]`, that says which row is written next.
     pub ring: Option<&'static str>,
-    /// It belongs to the episodes that are running: where all environments begin new ones, it has its first value
-    /// again.
+    /// True for a part of the running episodes. It has its first value again when all environments begin new episodes.
     pub of_episode: bool,
-    /// It holds statistics that parameters were trained by, such as those of observations: they go where the parameters
-    /// go.
+    /// True for statistics that parameters were trained by, such as those of observations. They are copied wherever the
+    /// parameters are.
     pub statistics: bool,
     /// The range of its numbers.
     pub numbers: Numbers,
-    /// How its numbers depend on others.
+    /// The relations of its numbers to other entries.
     pub relations: Vec<Relation>,
 }
 
 impl StateEntry {
-    /// An entry of zeros.
+    /// Makes an entry of zeros.
     #[must_use]
     pub fn new(name: &'static str, shape: &[usize], dtype: DType) -> StateEntry {
         StateEntry {
@@ -88,16 +87,16 @@ impl StateEntry {
         StateEntry { bulk: true, ..self }
     }
 
-    /// Makes the entry a ring: each iteration adds a row for each environment step that it makes, in order, and changes
-    /// no others. The row number p of all that were ever added, from 0, lies at p mod R. `next` names the entry, u32
-    /// `[1]`, that says which row is written next, 0 to R, where R stands for the first one: as
-    /// [`ReplayMemory::push`](crate::replay::ReplayMemory::push) counts it.
+    /// Makes the entry a ring of R rows. Each iteration adds one row per environment step, in order, and changes no
+    /// others; row number p of all that were ever added, from 0, lies at p mod R. `next` names the entry, u32 `[1]`,
+    /// that says which row is written next, as [`ReplayMemory::push`](crate::replay::ReplayMemory::push) counts it:
+    /// from 0 to R, where R stands for the first row.
     #[must_use]
     pub fn ring(self, next: &'static str) -> StateEntry {
         StateEntry { bulk: true, ring: Some(next), ..self }
     }
 
-    /// Makes the entry a part of the episodes that are running: it begins anew where they do.
+    /// Makes the entry a part of the running episodes: it has its first value again when new ones begin.
     #[must_use]
     pub fn of_episode(self) -> StateEntry {
         StateEntry { of_episode: true, ..self }
@@ -109,21 +108,21 @@ impl StateEntry {
         StateEntry { statistics: true, ..self }
     }
 
-    /// Limits the entry's numbers to this range: a snapshot with others is neither written nor read.
+    /// Limits the entry's numbers to this range: a snapshot with numbers outside of it is neither written nor read.
     #[must_use]
     pub fn holding(self, numbers: Numbers) -> StateEntry {
         StateEntry { numbers, ..self }
     }
 
-    /// Relates the entry's numbers to others: a snapshot in which the relation does not hold is neither written nor
-    /// read.
+    /// Relates the entry's numbers to other entries: a snapshot in which the relation does not hold is neither written
+    /// nor read.
     #[must_use]
     pub fn related(mut self, relation: Relation) -> StateEntry {
         self.relations.push(relation);
         self
     }
 
-    /// An optimiser's two corrections of the moments of the parameters at these places in θ.
+    /// An entry `[2]` of an optimiser's two corrections of the moments of the parameters at the places `of` in θ.
     #[must_use]
     pub fn corrections(name: &'static str, of: impl IntoIterator<Item = Range<usize>>) -> StateEntry {
         StateEntry::new(name, &[2], DType::F32)
@@ -131,14 +130,14 @@ impl StateEntry {
             .related(Relation::Corrects(of.into_iter().collect()))
     }
 
-    /// First and second moments of P parameters.
+    /// Entries of the first and second moments of P parameters.
     #[must_use]
     pub fn moments(p: usize) -> [StateEntry; 2] {
         let [first, second] = MOMENTS.map(|name| StateEntry::new(name, &[p], DType::F32));
         [first, second.holding(Numbers::NOT_NEGATIVE)]
     }
 
-    /// A key, P parameters and Adam's memory of them.
+    /// Entries of a key, P parameters and Adam's memory of them.
     #[must_use]
     pub fn learner(p: usize) -> Vec<StateEntry> {
         let mut entries = vec![
@@ -169,12 +168,12 @@ impl Held {
         Held(entries.iter().map(one).collect())
     }
 
-    /// The entry of that name, if there is one.
+    /// The entry of this name, if there is one.
     pub fn find(&self, name: &str) -> Option<Tensor> {
         self.0.iter().find(|(n, _)| *n == name).map(|(_, tensor)| *tensor)
     }
 
-    /// The entry of that name; an error of the trace if there is none.
+    /// The entry of this name. Without one, the trace fails.
     #[track_caller]
     pub fn get(&self, name: &str) -> Tensor {
         self.find(name).unwrap_or_else(|| {
@@ -195,7 +194,7 @@ impl Held {
         self.get("theta")
     }
 
-    /// The parameters and their optimiser's memory, where all make their steps together.
+    /// The parameters and their optimiser's memory, if all parameters make their steps together.
     #[track_caller]
     pub fn trained(&self) -> Trained {
         let moments = GradientMoments { m: self.get("adam_m"), v: self.get("adam_v"), scale: self.get("adam_scale") };
@@ -203,7 +202,7 @@ impl Held {
     }
 }
 
-/// Makes parameters and their optimiser's memory the new state of an iteration that began with [`Held::trained`].
+/// Writes parameters and their optimiser's memory, which began as [`Held::trained`], to the state.
 pub fn update_parameters(it: &mut Iteration<'_>, Trained { theta, moments }: Trained) {
     it.update("theta", theta);
     it.update("adam_m", moments.m);
@@ -216,82 +215,82 @@ pub fn update_parameters(it: &mut Iteration<'_>, Trained { theta, moments }: Tra
 /// [`Training`](super::Training) runs it: on a device or with environments of the host, for one or several stacked
 /// seeds.
 pub trait Algorithm: Learned {
-    /// Which part of θ is what.
+    /// The names and places of the slices of θ.
     fn layout(&self) -> &Layout;
 
-    /// Everything that training changes, for one seed. `environment`: numbers of an environment's state; none where
-    /// environments keep their states to themselves, on the host.
+    /// The entries of all that training changes, for one seed. `environment` is the count of numbers in an
+    /// environment's state; none on the host, where environments keep their states to themselves.
     fn entries(&self, environment: Option<usize>) -> Vec<StateEntry>;
 
-    /// The environments that so many seeds play: what an executor of the host must have.
+    /// The environments that this number of seeds plays, which an executor of the host must have.
     fn fleet(&self, seeds: usize) -> FleetSize;
 
-    /// Environment steps of one iteration of the last stage and seed as it is planned: where episodes end early it
-    /// makes [others](Algorithm::counts_steps).
+    /// Environment steps that a seed's iteration of the last stage is planned to make. Where episodes end early, it
+    /// makes [other numbers](Algorithm::counts_steps).
     fn batch(&self) -> u64;
 
-    /// The most environment steps that so many iterations from the first on may make: a snapshot that
-    /// counts more is neither written nor read.
+    /// The most environment steps that the first `iterations` iterations may make: a snapshot that counts more is
+    /// neither written nor read.
     fn most(&self, iterations: u64) -> u64 {
         self.planned(iterations)
     }
 
-    /// Environment steps of so many iterations from the first on, as they are planned.
+    /// Environment steps that the first `iterations` iterations are planned to make.
     fn planned(&self, iterations: u64) -> u64 {
         iterations.saturating_mul(self.batch())
     }
 
-    /// Iterations that make at least so many environment steps, as they are planned.
+    /// The number of iterations that are planned to make at least this number of environment steps.
     fn iterations(&self, steps: u64) -> u64 {
         steps.div_ceil(self.batch())
     }
 
-    /// The algorithm for a run of so many environment steps, if its state depends on them: a replay memory is no larger
-    /// than the run. None: the algorithm is as it is.
+    /// The algorithm for a run of this number of environment steps, if its state depends on them: a replay memory is no
+    /// larger than the run. None if the algorithm stays as it is.
     ///
     /// # Errors
-    /// If a setting does not fit so many steps.
+    /// If a setting does not fit the number of steps.
     fn for_steps(&self, _steps: u64) -> Result<Option<Box<dyn Algorithm>>> {
         Ok(None)
     }
 
-    /// Names of the entries that a policy consists of.
+    /// Names of the entries that make up a policy.
     fn policy_entries(&self) -> Vec<&'static str> {
         vec!["theta"]
     }
 
-    /// Settings of which lower values take less memory, with their values.
+    /// Settings that take less memory at lower values, with their values.
     fn sizes(&self) -> Vec<(&'static str, usize)> {
         Vec::new()
     }
 
-    /// Number of its stages: kinds of iterations on the same state, such as a warm-up that plays and does not learn.
-    /// Each is traced once, before training begins; the last is that of training. Where others play other numbers of
-    /// steps, [`planned`](Algorithm::planned) and [`iterations`](Algorithm::iterations) say so.
+    /// The number of stages: kinds of iterations on the same state, such as a warm-up that plays and does not learn.
+    /// Each is traced once, before training begins; the last is that of training. Where stages differ in their numbers
+    /// of steps, [`planned`](Algorithm::planned) and [`iterations`](Algorithm::iterations) say so.
     fn stages(&self) -> usize {
         1
     }
 
-    /// The stage of the iteration after `done`, from 0.
+    /// The stage of the iteration that follows `done` iterations, counted from 0.
     fn stage(&self, _done: u64) -> usize {
         0
     }
 
-    /// One iteration, of the stage that [`Iteration::stage`] names: plays, learns, and updates the state.
+    /// Traces one iteration of the stage that [`Iteration::stage`] names: it plays, learns, and updates the state.
     fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics;
 
-    /// Tells whether iterations may make other numbers of steps than planned, as where episodes end early: then each
-    /// counts those of each seed, by [`Metrics::STEPS`].
+    /// Tells whether iterations may make other numbers of steps than planned, as where episodes end early. Each
+    /// iteration then counts its steps per seed in [`Metrics::STEPS`].
     fn counts_steps(&self) -> bool {
         false
     }
 
-    /// Values that follow a schedule, by the names of their metrics, in the next iteration of a seed's run.
+    /// Values that follow a schedule in the next iteration of a seed's run, by the names of their metrics.
     fn schedules(&self, _at: Progress) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
 
-    /// The scalars of that iteration: those that follow a schedule.
+    /// Scalars of the next iteration of a seed's run: the values that follow a schedule.
     fn scalars(&self, at: Progress) -> Vec<(&'static str, ScalarValue)> {
         scheduled(self.schedules(at))
     }
@@ -304,26 +303,27 @@ fn scheduled(values: Vec<(&'static str, f64)>) -> Vec<(&'static str, ScalarValue
 }
 
 impl dyn Algorithm + '_ {
-    /// The budget of a run that is asked to make so many environment steps: whole iterations, as they are planned.
+    /// The budget of a run that is asked to make this number of environment steps: whole iterations, as they are
+    /// planned.
     #[must_use]
     pub fn budget(&self, steps: u64) -> u64 {
         self.planned(self.iterations(steps))
     }
 
-    /// The progress of a run whose iterations make what is planned, after `done` of `total` of them.
+    /// The progress of a run after `done` of `total` iterations that make the planned steps.
     #[must_use]
     pub fn as_planned(&self, done: u64, total: u64) -> Progress {
         Progress { iterations: done, steps: self.planned(done), budget: self.planned(total) }
     }
 
-    /// The entries that a policy consists of.
+    /// The entries that make up a policy.
     #[must_use]
     pub fn policy_state(&self) -> Vec<StateEntry> {
         let names = self.policy_entries();
         self.entries(None).into_iter().filter(|entry| names.contains(&entry.name)).collect()
     }
 
-    /// The tensors that `policies` stacked policies consist of, as inputs of a program.
+    /// Declares the tensors of `policies` stacked policies as inputs of a program.
     #[track_caller]
     #[must_use]
     pub fn declare_policy(&self, cx: &mut Context, policies: usize) -> Held {

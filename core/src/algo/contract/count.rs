@@ -13,25 +13,25 @@ pub(in crate::algo) struct Count {
     pub steps: Tensor,
     /// Returns of the running episodes so far.
     pub ep_return: Tensor,
-    /// Discounted returns so far, for the scale of rewards.
+    /// Discounted returns of the running episodes so far, for the scale of rewards.
     pub discounted: Tensor,
-    /// Number of the episodes that ended.
+    /// The number of episodes that ended.
     pub episodes: Tensor,
-    /// Sum of their returns.
+    /// The sum of their returns.
     pub returns: Tensor,
-    /// Sum of their lengths.
+    /// The sum of their lengths.
     pub lengths: Tensor,
 }
 
 tree!(Count: steps, ep_return, discounted, episodes, returns, lengths);
 
 impl Count {
-    /// Counts from new episodes on, N of each seed: `rows` is `[S, N]`.
+    /// A count that begins with new episodes; `rows` is `[S, N]`.
     pub fn new(rows: [usize; 2]) -> Count {
         Count::of(&Held::default(), rows)
     }
 
-    /// Counts on from the episodes that a state holds, `rows: [S, N]`; from new ones where it holds none.
+    /// A count that continues the episodes of a state, `rows: [S, N]`, or begins with new ones if the state holds none.
     pub fn of(held: &Held, [s, n]: [usize; 2]) -> Count {
         let [ep_return, discounted] =
             ["ep_return", "discounted"].map(|name| held.find(name).unwrap_or(Tensor::zeros(&[s, n, 1])));
@@ -39,14 +39,14 @@ impl Count {
         Count::from(held.find("env_steps").unwrap_or_else(none), ep_return, discounted)
     }
 
-    /// Counts on from episodes that have made so many steps (u32) and have these returns, before any has ended.
+    /// A count, before any episode has ended, of episodes with these numbers of steps (u32) and returns so far.
     pub fn from(steps: Tensor, ep_return: Tensor, discounted: Tensor) -> Count {
         let zero = Tensor::zeros(&ep_return.shape());
         Count { steps, ep_return, discounted, episodes: zero, returns: zero, lengths: zero }
     }
 
     /// Counts T more steps with these rewards and ends, `[T, S, N, 1]` each. Also gives each step's discounted return,
-    /// and the return of the episode that ended with it, as [`Metrics::returns`] has them.
+    /// and the return of the episode that ended with it, in the form of [`Metrics::returns`].
     #[track_caller]
     pub fn over(&self, reward: Tensor, ends: Ends, gamma: f64) -> (Count, [Tensor; 2]) {
         let (none, one) = (Tensor::constant_f32(0.0), Tensor::constant_u32(1));
@@ -68,7 +68,7 @@ impl Count {
         (count, of_steps.unwrap_or([Tensor::poison(); 2]))
     }
 
-    /// Metrics of the episodes that ended; `ended: [T, S, N, 1]`, of these sizes, as [`over`](Count::over) gives it.
+    /// Metrics of the episodes that ended; `ended: [T, S, N, 1]` comes from [`over`](Count::over).
     #[track_caller]
     pub fn metrics(&self, ended: Tensor, [t, s, n]: [usize; 3]) -> Metrics {
         let sum = |x: Tensor| x.sum_keep(1).reshape(&[s, 1]);

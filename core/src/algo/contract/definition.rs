@@ -1,11 +1,11 @@
-//! Algorithms as everything outside of their rooms knows them.
+//! The definition of an algorithm, by which everything outside of its room knows it.
 
 use super::Algorithm;
 use crate::env::EnvSpec;
 use crate::settings::{SettingDoc, Settings, Table, Value};
 use crate::{Error, Result};
 
-/// How the policies of an algorithm come to a task.
+/// The ways in which the policies of an algorithm adapt to a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
@@ -15,41 +15,42 @@ pub enum Family {
     Gradients,
     /// A policy adapts to its task by its memory.
     Memory,
-    /// A policy adapts to its task by a belief about it, inferred from what was seen.
+    /// A policy adapts to its task by a belief about it, inferred from its experience.
     Inference,
 }
 
 impl Family {
-    /// True if they adapt in rounds: rollouts on the task, then a step or an inference from these, and so on.
+    /// True if policies adapt in rounds: rollouts on the task, then a step or an inference from these, and so on.
     #[must_use]
     pub fn in_rounds(self) -> bool {
         matches!(self, Family::Gradients | Family::Inference)
     }
 }
 
-/// An algorithm: its name, what it says of itself, and how its settings and an environment make it ready to train.
+/// An algorithm: its name, its description, and how its settings and an environment make it ready to train.
 ///
-/// Built-in ones are listed in [`crate::train::ALGORITHMS`]; everything that takes the name of one of these
-/// takes the definition of another as well.
+/// Built-in ones are listed in [`crate::train::ALGORITHMS`]. Everything that takes the name of one of these also takes
+/// a definition of your own.
 #[derive(Clone, Copy, Debug)]
 pub struct AlgorithmDef {
-    /// Name, as in the paper: in Rust, on the command line, in files and in JavaScript.
+    /// The name, as in the paper: in Rust, on the command line, in files and in JavaScript.
     pub name: &'static str,
-    /// One line about it, with the paper.
+    /// One line of description, with the paper.
     pub line: &'static str,
-    /// How its policies come to a task.
+    /// The way in which its policies adapt to a task.
     pub family: Family,
     /// The settings that its code declares.
     pub declared: &'static [SettingDoc],
-    /// Tells whether it looks at a declared setting: several algorithms may declare theirs together.
+    /// Tells whether the algorithm looks at a declared setting: several algorithms may declare their settings together.
     pub uses: fn(&str) -> bool,
     /// The values of all declared settings.
     pub defaults: fn() -> Table,
-    /// The value of a setting as it is kept, such as a float of a whole number, if its type is right.
+    /// Checks the type of a setting's value and gives it as it is kept: a whole number as a float, for a setting of
+    /// floats.
     pub value: fn(&str, &Value) -> Result<Value>,
-    /// The algorithm with these settings, each of which was checked alone, for an environment.
+    /// Makes the algorithm for an environment, with settings each of which was checked alone.
     pub configure: Configure,
-    /// Metrics of its own: the name and the meaning of each, for lists. Those that others have too are in
+    /// Metrics of its own, as names and meanings, for lists. Metrics that others have too are in
     /// [`METRIC_DOCS`](crate::train::METRIC_DOCS).
     pub metrics: &'static [(&'static str, &'static str)],
     /// Small values of settings of its own that make iterations long, as TOML: for [`small`](crate::train::small) runs.
@@ -60,7 +61,7 @@ pub struct AlgorithmDef {
 pub type Configure = fn(&Table, &EnvSpec) -> Result<Box<dyn Algorithm>>;
 
 impl AlgorithmDef {
-    /// An algorithm with the settings `C`, all of which it looks at.
+    /// Defines an algorithm with the settings `C`, all of which it looks at.
     #[must_use]
     pub const fn new<C: Settings>(
         name: &'static str,
@@ -82,14 +83,14 @@ impl AlgorithmDef {
         }
     }
 
-    /// The settings that it looks at, in order of declaration.
+    /// The settings that the algorithm looks at, in order of declaration.
     pub fn settings(&self) -> impl Iterator<Item = &'static SettingDoc> {
         let uses = self.uses;
         self.declared.iter().filter(move |doc| uses(doc.key))
     }
 
-    /// Checks values of settings, each alone; those that are not given have their defaults. What it does not look at is
-    /// left out.
+    /// Checks values of settings, each alone. Settings that are not given have their defaults; settings that the
+    /// algorithm does not look at are left out.
     ///
     /// # Errors
     /// [`Error::Unknown`] for an unknown key, with the closest one; [`Error::Config`] for a value of the wrong type or
@@ -108,7 +109,7 @@ impl AlgorithmDef {
         Ok(table)
     }
 
-    /// The algorithm with some settings, the others at their defaults, for an environment.
+    /// Makes the algorithm for an environment, with the given settings, and the others at their defaults.
     ///
     /// # Errors
     /// As [`checked`](AlgorithmDef::checked), or for settings that do not fit each other or the environment.
@@ -117,7 +118,7 @@ impl AlgorithmDef {
     }
 }
 
-/// A value as a setting of `C` holds it.
+/// The value as a setting of `C` holds it.
 fn kept<C: Settings>(key: &str, value: &Value) -> Result<Value> {
     let mut all = C::default();
     all.set(key, value)?;
@@ -134,7 +135,7 @@ fn value_of(key: &str, declared: &[SettingDoc], mut values: Vec<Value>) -> Resul
 
 /// A built-in algorithm's name, or the definition of one.
 pub trait IntoAlgorithm {
-    /// The definition.
+    /// Finds the definition.
     ///
     /// # Errors
     /// [`Error::Unknown`] for an unknown name, with the closest one.

@@ -5,10 +5,10 @@ use crate::play::{Iteration, Running};
 use crate::tensor::{Named, tree};
 use crate::{DType, Tensor};
 
-/// Episodes in the middle of which an iteration begins and ends, as the state holds them.
+/// Episodes that are running when an iteration begins or ends, as the state holds them.
 #[derive(Clone, Debug)]
 pub(in crate::algo) struct RunningEpisodes {
-    /// Their environments: N of each seed.
+    /// Their environments: N per seed.
     pub running: Running,
     /// Their returns so far, `[S, N, 1]`.
     pub ep_return: Tensor,
@@ -17,9 +17,9 @@ pub(in crate::algo) struct RunningEpisodes {
 tree!(RunningEpisodes: running, ep_return);
 
 impl RunningEpisodes {
-    /// Gives the entries of episodes of at most `horizon` steps in N environments, `[N, O, D]`: states of as many
-    /// numbers as `environment` says, none where environments keep theirs to themselves; tasks of D numbers, each
-    /// episode's own, if there are many; observations of O numbers, steps and returns so far.
+    /// Gives the entries of episodes of at most `horizon` steps in N environments, `[N, O, D]`: states of environments,
+    /// of the count of numbers that `environment` gives, or none where environments keep theirs to themselves; tasks of
+    /// D numbers, one per episode, if there are many; observations of O numbers; steps and returns so far.
     pub fn entries(environment: Option<usize>, horizon: usize, [n, o, d]: [usize; 3]) -> Vec<StateEntry> {
         let of = |name, shape: &[usize]| StateEntry::new(name, shape, DType::F32);
         let mut entries = Vec::new();
@@ -33,7 +33,7 @@ impl RunningEpisodes {
         entries
     }
 
-    /// Finds the episodes that a state holds, with the policy's memory in them.
+    /// Finds the episodes of a state; `memory` is the policy's memory of them.
     #[track_caller]
     pub fn of(held: &Held, memory: Named) -> RunningEpisodes {
         let (obs, steps) = (held.get("obs"), held.get("env_steps"));
@@ -47,10 +47,10 @@ impl RunningEpisodes {
         RunningEpisodes { running, ep_return: held.get("ep_return") }
     }
 
-    /// Updates all that the state holds of them, but for the policy's memory.
+    /// Writes the episodes to the state, except for the policy's memory.
     pub fn keep(&self, it: &mut Iteration<'_>) {
         let Running { state, steps, obs, task, .. } = &self.running;
-        // On the host environments keep their states to themselves.
+        // On the host, environments keep their states to themselves.
         if it.in_program() {
             it.update("env_state", *state);
         }

@@ -1,4 +1,4 @@
-//! Parameters that make their steps together, and several such groups on one θ.
+//! Groups of parameters, each of which makes its steps together, on one θ.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::optim::{GradientMoments, Trained};
 use crate::play::Iteration;
 use crate::{DType, Tensor};
 
-/// One group: the entry of its optimiser's corrections, its slices and their places in θ.
+/// A group: the name of its optimiser's entry of corrections, its slices, and their places in θ.
 #[derive(Clone, Debug)]
 struct ParameterGroup {
     scale: &'static str,
@@ -18,31 +18,30 @@ struct ParameterGroup {
 
 /// Groups of parameters on one θ, each stepped by an optimiser of its own.
 ///
-/// Either each group is a vector of its own and θ has one behind the other ([`new`](ParameterGroups::new)), or all
-/// groups see all of θ and each moves its own places ([`on`](ParameterGroups::on)).
+/// Either each group is a vector of its own, and θ is all of them one behind the other ([`new`](ParameterGroups::new)),
+/// or all groups see all of θ and each moves its own places ([`on`](ParameterGroups::on)).
 #[derive(Clone, Debug)]
 pub struct ParameterGroups {
     groups: Vec<ParameterGroup>,
     layout: Layout,
-    /// Each group sees all of θ.
+    /// True if each group sees all of θ.
     shared: bool,
 }
 
 impl ParameterGroups {
-    /// Name of the state's entry of Adam's bias correction, as [`StateEntry::learner`] has it: that of the only group,
-    /// or of the first one.
+    /// The entry of Adam's bias correction, as [`StateEntry::learner`] names it, for a single group or the first one.
     pub const SCALE: &'static str = "adam_scale";
 
-    /// A single group: all parameters make their steps together.
+    /// Makes a single group: all parameters make their steps together.
     #[must_use]
     pub fn one(layout: Layout) -> ParameterGroups {
         let all = 0..layout.len();
         ParameterGroups::on(layout, vec![(ParameterGroups::SCALE, vec![all])])
     }
 
-    /// Groups of these slices, one behind the other in θ. Each comes with the name of the state's entry, `[2]`, that
-    /// holds Adam's bias correction of its steps: [`SCALE`](ParameterGroups::SCALE) for the first one, and a name of
-    /// your own, such as `adam_scale_values`, for each other.
+    /// Makes groups of these slices, one behind the other in θ. Each has the name of the entry, `[2]`, of Adam's bias
+    /// correction of its steps: [`SCALE`](ParameterGroups::SCALE) for the first group, and a name of your own, such as
+    /// `adam_scale_values`, for each other.
     pub fn new(groups: Vec<(&'static str, Layout)>) -> ParameterGroups {
         let mut whole = Layout::new();
         let one = |(scale, layout): (&'static str, Layout)| {
@@ -55,8 +54,8 @@ impl ParameterGroups {
         ParameterGroups { groups, layout: whole, shared: false }
     }
 
-    /// Groups that see all of θ, by the places that each moves, with the names of their entries as for
-    /// [`new`](ParameterGroups::new). Loss functions of a group must have no gradient at the places of others.
+    /// Makes groups that see all of θ. Each has the name of an entry, as in [`new`](ParameterGroups::new), and the
+    /// places that it moves. A group's loss function must have no gradient at the places of others.
     pub fn on(layout: Layout, groups: Vec<(&'static str, Vec<Range<usize>>)>) -> ParameterGroups {
         let one = |(scale, mut places): (&'static str, Vec<Range<usize>>)| {
             places.retain(|places| !places.is_empty());
@@ -80,7 +79,7 @@ impl ParameterGroups {
         self.groups[group].places.first().map_or(0, |places| places.start)
     }
 
-    /// A key, all parameters, and the optimisers' memories.
+    /// Entries of a key, all parameters, and the optimisers' memories.
     pub fn entries(&self) -> Vec<StateEntry> {
         let p = self.layout.len();
         let mut entries = vec![
@@ -92,7 +91,7 @@ impl ParameterGroups {
         entries
     }
 
-    /// The groups as a state holds them.
+    /// Reads the groups from a state.
     pub fn begin(&self, held: &Held) -> Vec<Trained> {
         let one = |group: &ParameterGroup| {
             let part = |name: &str| match (self.shared, &group.places[..]) {
@@ -109,7 +108,7 @@ impl ParameterGroups {
         self.groups.iter().map(one).collect()
     }
 
-    /// Makes what the groups have become the new state.
+    /// Writes the groups to the state.
     pub fn keep(&self, it: &mut Iteration<'_>, trained: &[Trained]) {
         let all = |of: &dyn Fn(&Trained) -> Tensor| trained.iter().map(of).collect::<Vec<_>>();
         let [theta, m, v] = [
@@ -129,7 +128,7 @@ impl ParameterGroups {
         }
     }
 
-    /// θ with the places of each group as that group moved them, from `[S, P]` of each.
+    /// θ with each group's places taken from the group's own copy, `[S, P]` each.
     fn moved(&self, thetas: &[Tensor]) -> Tensor {
         if let [only] = thetas {
             return *only;

@@ -1,15 +1,15 @@
-//! The numbers that entries of the state may hold: snapshots are checked by them, before they are written and when they
-//! are read.
+//! Ranges and relations of the numbers in entries of the state. Snapshots are checked by them when they are written and
+//! when they are read.
 
 use std::fmt;
 use std::ops::Range;
 
-/// The range of the numbers of an entry. All are finite, whatever it says.
+/// A range of the numbers of an entry, all of which are finite in any case.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Numbers {
-    /// The least one.
+    /// The least number.
     pub least: f64,
-    /// The largest one.
+    /// The largest number.
     pub most: f64,
     /// True if the numbers are counts, without fractions.
     pub whole: bool,
@@ -57,49 +57,48 @@ impl fmt::Display for Numbers {
     }
 }
 
-/// How the numbers of an entry depend on other entries, which it names, or on the iterations made.
+/// A relation of the numbers of an entry to other entries, which it names, or to the iterations made.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Relation {
-    /// The number of rows of a [ring](super::StateEntry::ring) that are filled: as many as steps were made, at most so
-    /// many.
+    /// The number of filled rows of a [ring](super::StateEntry::ring) of this number of rows: one per step made, until
+    /// the ring is full.
     Filled(usize),
-    /// Rows that are filled, of rings that are `rows` long: until a ring is full, each number is that
-    /// of `next`, the row that is written next.
+    /// Numbers of filled rows of rings. Until a ring is full, each equals `next`, the row that is written next.
     FilledUpTo {
         /// The entry of the rows that are written next.
         next: &'static str,
-        /// Rows of a ring.
+        /// The number of rows of a ring.
         rows: usize,
     },
-    /// Numbers of rows, each from the one that `first` names on: all of them are filled.
+    /// Lengths of stretches of filled rows, each of which begins at the row that `first` names.
     Stretch {
-        /// The entry of first rows.
+        /// The entry of the stretches' first rows.
         first: &'static str,
-        /// The entry that counts filled rows.
+        /// The entry of the numbers of filled rows.
         filled: &'static str,
-        /// Rows of a ring, behind the last of which is its first one.
+        /// The number of rows of a ring, whose first row follows the last.
         rows: usize,
     },
-    /// The first rows, as many as this entry says, hold numbers above 0; all others are 0.
+    /// Numbers above 0 in the first rows, whose number this entry holds, and 0 in all others.
     AboveZeroIn(&'static str),
-    /// Each is the sum of as many numbers of the entry `of`, in order; rounding aside.
+    /// Sums, each of `each` numbers of the entry `of`, in order, up to rounding.
     SumsOf {
-        /// The entry of what is added up.
+        /// The entry of the numbers that are added up.
         of: &'static str,
-        /// Numbers of one sum.
+        /// The count of numbers in one sum.
         each: usize,
     },
-    /// None is less than any number of this entry.
+    /// Numbers that are at least as large as each number of this entry.
     NotBelow(&'static str),
-    /// At most the number of iterations made.
+    /// A number that is at most the number of iterations made.
     UpToIterations,
-    /// An optimiser's corrections of the moments of these parameters, which are places in θ: before its first step both
-    /// corrections and moments are 0. A correction of the second moment may stay 0, and so does the moment. Where each
+    /// An optimiser's corrections of the moments of the parameters at these places in θ. Before the first step both
+    /// corrections and moments are 0; a correction of the second moment may stay 0, and so does the moment. Where each
     /// of several particles has a pair of corrections, the places are those of one particle.
     Corrects(Vec<Range<usize>>),
 }
 
-/// The entries of first and second moments, of which [`Relation::Corrects`] speaks.
+/// The entries of first and second moments, for [`Relation::Corrects`].
 pub(crate) const MOMENTS: [&str; 2] = ["adam_m", "adam_v"];
 
 #[cfg(test)]

@@ -19,13 +19,13 @@ impl Statistics {
     /// The statistics of observations, by which policies see them standardised.
     pub const OBSERVATIONS: Statistics =
         Statistics { mean: Normalised::MEAN, variance: Normalised::VARIANCE, count: "obs_count" };
-    /// The statistics of discounted returns, by whose deviation rewards are divided.
+    /// The statistics of discounted returns; rewards are divided by their deviation.
     pub const REWARDS: Statistics = Statistics { mean: "reward_mean", variance: "reward_var", count: "reward_count" };
     /// The statistics of advantages.
     pub const ADVANTAGES: Statistics =
         Statistics { mean: "advantage_mean", variance: "advantage_var", count: "advantage_count" };
 
-    /// Gives the entries of statistics of D numbers: mean and variance `[D]`, and the count `[1]`.
+    /// Gives the entries of statistics of D numbers: mean and variance, `[D]` each, and count, `[1]`.
     #[must_use]
     pub fn entries(self, d: usize) -> [StateEntry; 3] {
         let of = |name, d| StateEntry::new(name, &[d], DType::F32);
@@ -33,29 +33,29 @@ impl Statistics {
         [of(self.mean, d), variance, of(self.count, 1).holding(Numbers::COUNT)].map(StateEntry::statistics)
     }
 
-    /// Finds the statistics that a state holds, if it has such.
+    /// Finds the statistics in a state, if it has them.
     #[must_use]
     pub fn find(self, held: &Held) -> Option<Moments> {
         let [mean, var, count] = [self.mean, self.variance, self.count].map(|name| held.find(name));
         Some(Moments { mean: mean?, var: var?, count: count? })
     }
 
-    /// Updates the statistics of the state.
+    /// Writes the statistics to the state.
     pub fn keep(self, it: &mut Iteration<'_>, moments: &Moments) {
         it.update(self.mean, moments.mean);
         it.update(self.variance, moments.var);
         it.update(self.count, moments.count);
     }
 
-    /// Names the entries that a policy consists of, where it `normalises` observations and where it does not.
+    /// Names the entries that make up a policy; `normalises` says whether it standardises observations.
     #[must_use]
     pub fn policy_entries(normalises: bool) -> Vec<&'static str> {
         let Statistics { mean, variance, .. } = Statistics::OBSERVATIONS;
         if normalises { vec!["theta", mean, variance] } else { vec!["theta"] }
     }
 
-    /// Finds the values by which the policy of a state sees observations: none where it sees them as they are. A policy
-    /// alone has no count.
+    /// Finds the values by which the policy of a state standardises observations, or none if it does not. The state of
+    /// a policy alone has no count.
     #[must_use]
     pub fn acting(held: &Held) -> Named {
         let Statistics { mean, variance, .. } = Statistics::OBSERVATIONS;

@@ -15,33 +15,33 @@ use crate::program::{Context, Plan, PlanOptions, Segments};
 use crate::rng::{key_from_seed, streams};
 use crate::{Array, DType, Device, Error, Program, Result, State, Tensor};
 
-/// The iterations of a stage.
+/// The iterations of a stage, compiled.
 #[derive(Debug)]
 struct Traced {
     segments: Segments,
-    /// Names of their metrics.
+    /// Names of the metrics.
     names: Vec<String>,
 }
 
 /// Training of one or several stacked seeds, one iteration at a time.
 ///
 /// With the same seeds, a built-in environment trains the same parameters on a device and on the host, as long as
-/// random numbers are named alike: if every environment is a group of its own on the host, a stochastic
-/// environment then draws different numbers.
+/// random numbers have the same names: if every environment is a group of its own on the host, a stochastic environment
+/// then draws different numbers.
 #[derive(Debug)]
 pub struct Training {
     device: Device,
     algorithm: Rc<dyn Algorithm>,
     place: EnvPlace,
-    /// By stage.
+    /// The iterations by stage.
     traced: Vec<Traced>,
     stage: Stage,
-    /// All that training changes, each array with a leading axis of seeds.
+    /// The state: all that training changes, each array with a leading axis of seeds.
     pub state: State,
 }
 
 impl Training {
-    /// Fresh training of one run per seed.
+    /// Begins training of one run per seed.
     ///
     /// # Errors
     /// If the executor cannot be made or does not fit, or the device lacks memory.
@@ -56,8 +56,8 @@ impl Training {
         Ok(Training { state, ..training })
     }
 
-    /// Training that goes on from a state with all [entries](Algorithm::entries), of runs with these seeds; on the host
-    /// in new episodes, because what environments were in the middle of is not part of the state.
+    /// Continues training from a state with all [entries](Algorithm::entries), of runs with these seeds. On the host
+    /// new episodes begin, because the state does not include those that were running.
     ///
     /// # Errors
     /// As [`new`](Training::new); iterations fail if an array is missing or of another shape.
@@ -79,8 +79,8 @@ impl Training {
         Ok(Training { device: device.clone(), algorithm, place, traced, stage, state })
     }
 
-    /// Goes on with the same algorithm for a run of other steps, whose state has entries of another
-    /// length: they are cut off, or go on with zeros.
+    /// Continues with the same algorithm for a run of another number of steps. Entries of the state that then have
+    /// another length are cut off or extended with zeros.
     ///
     /// # Errors
     /// If the device lacks memory; then nothing has changed.
@@ -93,8 +93,8 @@ impl Training {
         Ok(())
     }
 
-    /// Goes on with other seeds, whose state this is: those of these numbers among all `seeds` of which there were
-    /// arrays, or an executor, when training began.
+    /// Continues with other seeds, which have this state. `numbers` are their numbers among all seeds with which
+    /// training began.
     ///
     /// # Errors
     /// As [`resize`](Training::resize).
@@ -107,7 +107,8 @@ impl Training {
         Ok(())
     }
 
-    /// The plans of an iteration of each stage, without a device; on the host, of all that its programs compute.
+    /// Plans an iteration of each stage, without training. With environments of the host, a plan covers all programs of
+    /// the iteration.
     ///
     /// # Errors
     /// If one cannot be planned.
@@ -123,7 +124,7 @@ impl Training {
         (0..algorithm.stages().max(1)).map(of_stage).collect()
     }
 
-    /// The plan of an iteration of the last stage.
+    /// Plans an iteration of the last stage.
     ///
     /// # Errors
     /// As [`plans`](Training::plans).
@@ -137,12 +138,13 @@ impl Training {
         &*self.algorithm
     }
 
-    /// All that training changes, each array with a leading axis of seeds.
+    /// The state: all that training changes, each array with a leading axis of seeds.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// The program of the iteration after `done`; on the host, of what it learns from the last play.
+    /// The program of the iteration that follows `done` iterations; on the host, the one that learns from the last
+    /// play.
     pub fn program(&self, done: u64) -> &Program {
         self.traced(done).segments.last()
     }
@@ -156,27 +158,29 @@ impl Training {
         self.stage.env_steps()
     }
 
-    /// Where the environments of each seed are in their episodes on the host, as bytes; none if they cannot save that.
+    /// The running episodes of each seed's environments on the host, as bytes; none if the environments cannot save
+    /// them.
     pub(crate) async fn save_episodes(&self) -> Result<Option<Vec<Vec<u8>>>> {
         self.stage.save().await
     }
 
-    /// Goes on in episodes of the host that were saved, those of each seed.
+    /// Continues saved episodes of the host, given per seed.
     pub(crate) fn restore_episodes(&mut self, seeds: &[Vec<u8>]) -> Result<()> {
         self.stage.set_saved(seeds)
     }
 
-    /// True if the next iteration begins new episodes on the host, where it would go on in others.
+    /// True if the next iteration begins new episodes on the host although it would otherwise continue running ones.
     pub(crate) fn begins_anew(&self) -> bool {
         self.state.get("obs").is_ok() && self.stage.begins()
     }
 
-    /// Names of the metrics of the iteration after `done`: the columns of [`step`](Training::step)'s result.
+    /// Names of the metrics of the iteration that follows `done` iterations: columns of [`step`](Training::step)'s
+    /// result.
     pub fn metric_names(&self, done: u64) -> &[String] {
         &self.traced(done).names
     }
 
-    /// Names of the metrics of all stages, those of the last one first.
+    /// Names of the metrics of all stages, those of the last stage first.
     pub fn all_metric_names(&self) -> Vec<String> {
         let mut all: Vec<String> = Vec::new();
         for name in self.traced.iter().rev().flat_map(|traced| &traced.names) {
@@ -187,18 +191,19 @@ impl Training {
         all
     }
 
-    /// Values that follow a schedule, by name, in the next iteration of a seed's run.
+    /// Values that follow a schedule in the next iteration of a seed's run, by name.
     pub fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
         self.algorithm.schedules(at)
     }
 
-    /// The numbers that all seeds are given for an iteration after `done`.
+    /// Scalars of the iteration that follows `done` iterations, the same for all seeds.
     fn scalars(&self, done: u64, first: Progress) -> Vec<(&'static str, ScalarValue)> {
         let number = ("iteration", ScalarValue::U32((done + 1) as u32));
         std::iter::once(number).chain(self.algorithm.scalars(first)).collect()
     }
 
-    /// Gives each seed its numbers of a schedule, where seeds may have come to different points of their runs.
+    /// Writes each seed's values of schedules to the state, where seeds may have reached different points of their
+    /// runs.
     fn give_schedules(&self, state: &mut State, at: &[Progress]) -> Result<()> {
         if !by_seed(&*self.algorithm, at.len()) {
             return Ok(());
@@ -215,8 +220,8 @@ impl Training {
         Ok(())
     }
 
-    /// One iteration after `done` of `total`, of seeds all of which have made what is planned for them:
-    /// [`step_at`](Training::step_at).
+    /// Makes the iteration that follows `done` of `total` iterations, where all seeds have made the steps that were
+    /// planned, as [`step_at`](Training::step_at) does.
     ///
     /// # Errors
     /// As [`step_at`](Training::step_at).
@@ -226,10 +231,10 @@ impl Training {
         self.step_at(done, at)
     }
 
-    /// One iteration after `done`, of seeds whose runs have come so far: metrics `[S, C + E]`, still on the device,
-    /// which are those of the C names and the [returns](Metrics::returns) of E episodes.
+    /// Makes the iteration that follows `done` iterations, where `at` is the progress of each seed's run. The result is
+    /// `[S, C + E]`, still on the device: metrics of the C names, then the [returns](Metrics::returns) of E episodes.
     ///
-    /// Ready at once where everything happens on the device; environments of the host may take their time.
+    /// It is ready at once where everything happens on the device; environments of the host may take their time.
     ///
     /// # Errors
     /// If the device or an environment fails.
@@ -254,8 +259,8 @@ impl Training {
         })
     }
 
-    /// The first operation of that iteration, made from a copy of the state before it, that gave a NaN or an infinity.
-    /// What environments of the host did in the last iteration is not done again.
+    /// Finds the first operation that gave a NaN or an infinity, by making the iteration again from a copy of the state
+    /// before it. Steps that environments of the host made in the last iteration are not repeated.
     pub fn first_non_finite<'a>(
         &'a self,
         before: &'a State,
@@ -272,12 +277,12 @@ impl Training {
     }
 }
 
-/// Tells whether each of so many stacked seeds has its own numbers of schedules.
+/// Tells whether each of this number of stacked seeds has its own values of schedules.
 fn by_seed(algorithm: &dyn Algorithm, seeds: usize) -> bool {
     seeds > 1 && algorithm.counts_steps()
 }
 
-/// Traces and compiles the iterations of all stages, and what the host does in each.
+/// Traces and compiles the iterations of all stages, with the host's part in each.
 fn trace_all(
     device: &Device,
     algorithm: &dyn Algorithm,
@@ -295,7 +300,7 @@ fn trace_all(
     Ok((traced, acts))
 }
 
-/// Traces an iteration of a stage: names of its metrics, and what the host does.
+/// Traces an iteration of a stage. Gives the names of its metrics, and the host's part.
 fn trace(
     (cx, device): (&mut Context, &Device),
     algorithm: &dyn Algorithm,
@@ -327,7 +332,7 @@ fn trace(
     (names, acts)
 }
 
-/// The state before training.
+/// Makes the state before training.
 fn first_state(device: &Device, algorithm: &dyn Algorithm, env: Option<&EnvDef>, seeds: &[u64]) -> Result<State> {
     let entries = algorithm.entries(env.map(EnvDef::state_len));
     let keys: Vec<[u32; 2]> = seeds.iter().map(|seed| key_from_seed(*seed)).collect();
@@ -376,7 +381,7 @@ fn first_state(device: &Device, algorithm: &dyn Algorithm, env: Option<&EnvDef>,
     Ok(state)
 }
 
-/// A state of so many seeds with entries of another length: arrays that have others are cut off, or go on with zeros.
+/// Makes a state of this number of seeds whose arrays have the lengths of `entries`, cut off or extended with zeros.
 pub(crate) fn resized(device: &Device, state: &State, entries: &[StateEntry], seeds: usize) -> Result<State> {
     let mut resized = state.clone();
     for entry in entries {
@@ -388,7 +393,7 @@ pub(crate) fn resized(device: &Device, state: &State, entries: &[StateEntry], se
     Ok(resized)
 }
 
-/// The first rows of an array `[S, R, …]`, or all and zeros behind them.
+/// The first rows of an array `[S, R, …]`, with zeros behind them if it has fewer than `shape` asks for.
 fn with_rows(device: &Device, array: &Array, shape: &[usize]) -> Result<Array> {
     let mut program = Program::new(device, |cx| {
         let old = cx.input("old", &array.shape, array.dtype());
@@ -414,7 +419,7 @@ fn begin_episodes(state: &mut State, first: Array, entries: &[StateEntry], devic
     Ok(())
 }
 
-/// An array with the same first value everywhere.
+/// An array with the entry's first value everywhere.
 fn alike(device: &Device, shape: &[usize], entry: &StateEntry) -> Result<Array> {
     match entry.first {
         First::Value(value) if value != 0.0 => device.array(shape, &vec![value; shape.iter().product()]),
@@ -422,7 +427,7 @@ fn alike(device: &Device, shape: &[usize], entry: &StateEntry) -> Result<Array> 
     }
 }
 
-/// Checks that an executor plays what these seeds need.
+/// Checks that an executor has the environments that these seeds need.
 fn expect_fleet(fleet: &Fleet, seeds: usize, want: FleetSize) -> Result<()> {
     let got = fleet.size();
     if got == want {

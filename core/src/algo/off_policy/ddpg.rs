@@ -2,12 +2,12 @@
 //!
 //! Lillicrap et al. 2015, arXiv:1509.02971, algorithm 1.
 //! Departures from the paper, each with its reason:
-//!  1. the critic reads actions in its first layer, and not in its second, as in Stable-Baselines3
-//!  2. first weights of last layers are as those of other layers
+//!  1. the critic reads actions in its first layer instead of its second, as in Stable-Baselines3
+//!  2. last layers are initialised like other layers
 //!  3. time-limited episodes bootstrap from their final observation (arXiv:1712.00378)
 //!  4. an update with a gradient that is not finite is dropped and counted
 //!
-//! Noise is in units of actions from −1 to 1.
+//! Noise is in units of actions that range from −1 to 1.
 
 mod config;
 
@@ -29,7 +29,7 @@ pub static DDPG: AlgorithmDef = AlgorithmDef::new::<DdpgConfig>(
     |settings, spec| Ok(Box::new(ddpg(&DdpgConfig::default().with(settings)?, spec)?)),
 );
 
-/// DDPG on an environment whose actions are vectors.
+/// Makes DDPG for an environment whose actions are vectors.
 ///
 /// # Errors
 /// If a setting is invalid, or does not fit the environment.
@@ -37,7 +37,7 @@ pub fn ddpg(config: &DdpgConfig, spec: &EnvSpec) -> Result<OffPolicyLearner<Dete
     OffPolicyLearner::new(networks(config, spec)?, spec)
 }
 
-/// Its networks and settings.
+/// Makes the networks of DDPG, with its settings.
 ///
 /// # Errors
 /// If a setting is invalid, or does not fit the environment.

@@ -1,10 +1,10 @@
 //! Deep Q-Learning as Pyrado has it.
 //!
 //! Muratore, SimuRLacra, `pyrado.algorithms.step_based.dql`: the network reads an observation and one action, and its
-//! values of all choices make a table; ε falls by a factor in each iteration; the target is copied after so many
+//! values of all choices make a table; ε falls by a factor in each iteration; the target is copied after a number of
 //! updates. Departures, each with its reason:
-//!  1. the loss is at the action that was taken; Pyrado's is at the best one, which is no temporal difference
-//!  2. the memory holds what followed each step; Pyrado takes the next row for it
+//!  1. the loss is at the action that was taken; Pyrado's is at the best action, so it is no temporal difference
+//!  2. the memory holds the observation after each step; Pyrado takes the one of the next row
 //!  3. time-limited episodes bootstrap from their final observation (arXiv:1712.00378)
 //!  4. an update with a gradient that is not finite is dropped and counted
 
@@ -30,7 +30,7 @@ pub static DQL: AlgorithmDef = AlgorithmDef::new::<DqlConfig>(
     |settings, spec| Ok(Box::new(dql(&DqlConfig::default().with(settings)?, spec)?)),
 );
 
-/// DQL on an environment whose actions are choices.
+/// Makes DQL for an environment whose actions are choices.
 ///
 /// # Errors
 /// If a setting is invalid, or does not fit the environment.
@@ -38,7 +38,7 @@ pub fn dql(config: &DqlConfig, spec: &EnvSpec) -> Result<OffPolicyLearner<QLearn
     OffPolicyLearner::new(networks(config, spec)?, spec)
 }
 
-/// Its network and settings.
+/// Makes the network of DQL, with its settings.
 ///
 /// # Errors
 /// If a setting is invalid, or does not fit the environment.

@@ -30,7 +30,7 @@ pub static DQN: AlgorithmDef = AlgorithmDef::new::<DqnConfig>(
     |settings, spec| Ok(Box::new(dqn(&DqnConfig::default().with(settings)?, spec)?)),
 );
 
-/// DQN on an environment whose actions are choices.
+/// Makes DQN for an environment whose actions are choices.
 ///
 /// # Errors
 /// If a setting is invalid, or does not fit the environment.
@@ -38,7 +38,7 @@ pub fn dqn(config: &DqnConfig, spec: &EnvSpec) -> Result<OffPolicyLearner<QLearn
     OffPolicyLearner::new(networks(config, spec)?, spec)
 }
 
-/// Its network and settings.
+/// Makes the network of DQN, with its settings.
 ///
 /// # Errors
 /// If a setting is invalid, or does not fit the environment.

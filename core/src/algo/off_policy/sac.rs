@@ -2,12 +2,12 @@
 //!
 //! Haarnoja et al. 2018, arXiv:1812.05905, algorithm 1 and eq. 2 to 7, 18; for choices Christodoulou 2019,
 //! arXiv:1910.07207. Departures from the paper, each with its reason:
-//!  1. the gradient of the temperature is that of ln α (as in the authors' code): it does not vanish as α does
+//!  1. the gradient of the temperature is that of ln α, as in the authors' code: it does not vanish when α does
 //!  2. time-limited episodes bootstrap from their final observation (arXiv:1712.00378)
 //!  3. an update with a gradient that is not finite is dropped and counted
 //!
-//! An update: the critics make a step towards the soft target, then the policy by the new critics, then the
-//! temperature, then the targets.
+//! In an update, the critics make a step towards the soft target; then the policy makes one by the new critics, then
+//! the temperature, then the targets.
 
 mod actor;
 mod config;
@@ -39,15 +39,15 @@ pub static SAC: AlgorithmDef = AlgorithmDef::new::<SacConfig>(
     |settings, spec| Ok(Box::new(Sac::of(&SacConfig::default().with(settings)?, spec)?)),
 );
 
-/// SAC on one environment.
+/// SAC on an environment.
 pub type Sac = OffPolicyLearner<SacNets>;
 
-/// The groups of parameters.
+/// The number of the policy's group of parameters.
 const POLICY: usize = 0;
 const VALUES: usize = 1;
 const TEMPERATURE: usize = 2;
 
-/// Networks and settings of SAC.
+/// The networks and settings of SAC.
 #[derive(Clone, Debug)]
 pub struct SacNets {
     config: SacConfig,
@@ -57,12 +57,12 @@ pub struct SacNets {
     target_entropy: f64,
 }
 
-/// All that updates change.
+/// The learner of SAC: all that updates change.
 #[derive(Clone, Debug)]
 pub struct SacLearner {
     policy: Trained,
     values: Trained,
-    /// ln α, if it is learned.
+    /// ln α and its optimiser's memory, if it is learned.
     temperature: Option<Trained>,
     /// Parameters of the target critics, `[S, P]`.
     target: Tensor,
@@ -71,7 +71,7 @@ pub struct SacLearner {
 tree!(SacLearner: policy, values, temperature, target);
 
 impl Sac {
-    /// For an environment; choices have their own form (arXiv:1910.07207).
+    /// Makes SAC for an environment; choices have a form of their own (arXiv:1910.07207).
     ///
     /// # Errors
     /// If a setting is invalid, or does not fit the environment.
@@ -81,7 +81,7 @@ impl Sac {
 }
 
 impl SacNets {
-    /// For an environment; choices have their own form (arXiv:1910.07207).
+    /// Makes the networks for an environment; choices have a form of their own (arXiv:1910.07207).
     ///
     /// # Errors
     /// If a setting is invalid, or does not fit the environment.
@@ -107,7 +107,7 @@ impl SacNets {
         Ok(SacNets { config: config.clone(), groups: ParameterGroups::new(groups), actor, values, target_entropy })
     }
 
-    /// Rewards as they are learned from.
+    /// Rewards as updates learn from them: standardised and scaled, if the settings ask for it.
     fn rewards(&self, reward: Tensor) -> Tensor {
         let config = &self.config;
         let reward = match config.standardise_rewards {
@@ -128,7 +128,7 @@ impl SacNets {
         }
     }
 
-    /// The temperature's step, by the mean log-probability `[S, 1]` of actions that the policy drew.
+    /// Makes the temperature's step, by the mean log-probability `[S, 1]` of actions that the policy drew.
     fn temper(&self, temperature: Option<Trained>, rate: Tensor, log_prob: Tensor) -> Option<Trained> {
         let end = self.descent(TEMPERATURE, rate, &[]).run(temperature?, 1, &(), |parts, ()| Look {
             loss: temperature_loss(parts[0], log_prob, self.target_entropy),

@@ -5,7 +5,7 @@
 //!  1. time-limited episodes bootstrap from their final observation (arXiv:1712.00378)
 //!  2. an update with a gradient that is not finite is dropped and counted
 //!
-//! Noise is in units of actions from −1 to 1.
+//! Noise is in units of actions that range from −1 to 1.
 
 mod config;
 
@@ -27,7 +27,7 @@ pub static TD3: AlgorithmDef = AlgorithmDef::new::<Td3Config>(
     |settings, spec| Ok(Box::new(td3(&Td3Config::default().with(settings)?, spec)?)),
 );
 
-/// TD3 on an environment whose actions are vectors.
+/// Makes TD3 for an environment whose actions are vectors.
 ///
 /// # Errors
 /// If a setting is invalid, or does not fit the environment.
@@ -35,7 +35,7 @@ pub fn td3(config: &Td3Config, spec: &EnvSpec) -> Result<OffPolicyLearner<Determ
     OffPolicyLearner::new(networks(config, spec)?, spec)
 }
 
-/// Its networks and settings.
+/// Makes the networks of TD3, with its settings.
 ///
 /// # Errors
 /// If a setting is invalid, or does not fit the environment.

@@ -1,14 +1,14 @@
 //! Advantage actor-critic, synchronous.
 //!
-//! Mnih et al. 2016, arXiv:1602.01783, algorithm S3, whose actors wait for each other: after T
-//! steps of N environments one gradient step of
+//! Mnih et al. 2016, arXiv:1602.01783, algorithm S3, with actors that wait for each other: after T steps of N
+//! environments one step of descent is made on
 //!
 //! −mean A ln π(a|s) + c₁ ½ mean (v − R)² − c₂ mean H
 //!
 //! Departures from the paper, each with its reason:
 //!  1. RMSprop's ε stands beside the root, as in `torch.optim.RMSprop`, and its average begins at 0; Stable-Baselines3
 //!     has a variant that begins at 1 with ε under the root
-//!  2. separate networks for policy and value, which `critic` lets make their steps together or apart
+//!  2. policy and value have separate networks, which make their steps together or apart, as `critic` says
 //!  3. time-limited episodes bootstrap from the final observation (arXiv:1712.00378), and a step
 //!     that is not finite is dropped and counted
 
@@ -29,7 +29,7 @@ pub static A2C: AlgorithmDef = AlgorithmDef::new::<A2cConfig>(
     |settings, spec| Ok(Box::new(A2c::new(&A2cConfig::default().with(settings)?, spec)?)),
 );
 
-/// A2C on one environment.
+/// A2C on an environment.
 pub type A2c = OnPolicyLearner<A2cConfig>;
 
 crate::settings! {
@@ -54,7 +54,7 @@ crate::settings! {
 }
 
 impl A2cConfig {
-    /// Every value on its own and in combination.
+    /// Checks every setting, alone and in combination.
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) with the first setting that cannot work and what to do about it.
@@ -89,7 +89,7 @@ impl OnPolicy for A2cConfig {
         self.gradient.schedules(at)
     }
 
-    /// Algorithm S3.
+    /// Makes an iteration of algorithm S3.
     fn iteration(&self, nets: &ActorCritic, it: &mut Iteration<'_>, held: &Held, turn: Option<&dyn Turn>) -> Metrics {
         let critic = &self.gradient.critic;
         let rollout = Rollout::collect(&self.sampling, nets, it, held);

@@ -2,11 +2,11 @@
 //!
 //! Schulman et al. 2017, arXiv:1707.06347, algorithm 1 and eq. 7, 9, 11.
 //! Departures from the paper, each with its reason:
-//!  1. advantages are standardised in each minibatch, and optionally the value's change is clipped (as in
-//!     openai/baselines, which most published numbers come from)
+//!  1. advantages are standardised in each minibatch, and optionally the value's change is clipped, as in
+//!     openai/baselines, from which most published numbers come
 //!  2. time-limited episodes bootstrap from the final observation (arXiv:1712.00378)
 //!  3. gradients are clipped by their norm, and an update with a non-finite gradient is dropped and counted
-//!  4. separate networks for policy and value, optionally state-dependent exploration (arXiv:2005.05719)
+//!  4. policy and value have separate networks; exploration is optionally state-dependent (arXiv:2005.05719)
 //!
 //! An iteration is one program, run for all stacked seeds: rollout, advantages, epochs of minibatches. Nothing is read
 //! in between; early stopping and dropped updates are masks per seed.
@@ -34,7 +34,7 @@ pub static PPO: AlgorithmDef = AlgorithmDef::new::<PpoConfig>(
     |settings, spec| Ok(Box::new(Ppo::new(&PpoConfig::default().with(settings)?, spec)?)),
 );
 
-/// Pyrado's PPO2 in the register: the same with other defaults.
+/// Pyrado's PPO2 in the register: PPO with other defaults.
 pub static PPO2: AlgorithmDef = AlgorithmDef {
     name: "ppo2",
     line: "PPO with one optimiser and empirical returns, as Pyrado's PPO2 (arXiv:1707.06347)",
@@ -43,7 +43,7 @@ pub static PPO2: AlgorithmDef = AlgorithmDef {
     ..PPO
 };
 
-/// PPO on one environment.
+/// PPO on an environment.
 pub type Ppo = OnPolicyLearner<PpoConfig>;
 
 impl OnPolicy for PpoConfig {
@@ -74,7 +74,7 @@ impl OnPolicy for PpoConfig {
         all
     }
 
-    /// Algorithm 1.
+    /// Makes an iteration of algorithm 1.
     fn iteration(&self, nets: &ActorCritic, it: &mut Iteration<'_>, held: &Held, turn: Option<&dyn Turn>) -> Metrics {
         let clip_eps = it.scalar("clip_eps");
         let rollout = Rollout::collect(&self.sampling, nets, it, held);
@@ -115,8 +115,8 @@ impl PpoConfig {
 /// The averages over minibatches that are logged.
 pub(super) const SUMS: &[&str] = &["policy_loss", "value_loss", "entropy", "approx_kl", "clip_frac", "grad_norm"];
 
-/// The terms of −L of eq. 9: −L^CLIP, L^VF and S. `clip_eps`: ε, `[]` or `[S, 1]`. `value_clip`: the change of the
-/// value is limited to ε too; `standardised`: advantages are standardised in the batch.
+/// The terms of −L of eq. 9: −L^CLIP, L^VF and S. `clip_eps` is ε, `[]` or `[S, 1]`. With `value_clip`, ε limits the
+/// change of the value too; with `standardised`, advantages are standardised in the batch.
 #[track_caller]
 pub fn losses(
     net: &ActorCritic,
@@ -138,7 +138,7 @@ pub fn losses(
     Losses { clip_frac: Some(batch.share(mean(outside))), ..losses }
 }
 
-/// Clipped surrogate −L^CLIP of eq. 7. `ratio, advantage: [S, B, 1]` → `[S, 1]` to minimise.
+/// The clipped surrogate −L^CLIP of eq. 7, to be minimised. `ratio, advantage: [S, B, 1]` → `[S, 1]`.
 #[track_caller]
 pub fn clip_loss(ratio: Tensor, advantage: Tensor, eps: Tensor) -> Tensor {
     let clipped = ratio.max(1.0 - eps).min(1.0 + eps);

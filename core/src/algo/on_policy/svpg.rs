@@ -1,32 +1,32 @@
 //! Stein Variational Policy Gradient.
 //!
-//! Liu et al. 2017, arXiv:1704.02399, eq. 10: each of n policies, the particles, follows the
-//! gradients of all of them, those of nearer ones more, and is driven away from the others. On the
-//! gradients of losses L, whose minimum is looked for,
+//! Liu et al. 2017, arXiv:1704.02399, eq. 10: each of n policies, the particles, follows the gradients of all
+//! particles, more those of nearer ones, and is driven away from the others. With gradients of losses L, which are
+//! minimised,
 //!
 //! φ_i = 1/n Σ_j [k(x_j, x_i) ∇L_j / τ − k(x_j, x_i) (x_i − x_j) / h²],  k(x, y) = exp(−‖x − y‖² / 2h²)
 //!
-//! A particle is the learner of an on-policy algorithm, with its own environments, value function
-//! and optimiser. All particles of all seeds are rows of one program; φ takes the place of the
-//! gradient between it and the optimiser's step.
+//! A particle is the learner of an on-policy algorithm, with its own environments, value function and optimiser. All
+//! particles of all seeds are rows of one program; φ replaces the gradient before the optimiser's step.
 //!
-//! Particles of TRPO make a step of a trust region by φ. The paper's φ is a direction by gradients, which any rule may
-//! make steps of, and Pyrado's `SVPG` replaces the gradient and leaves the rule as it is: so conjugate gradients get φ
-//! in place of the surrogate's gradient, and the KL limits a particle's step, however hot it is. The surrogate alone
-//! would refuse steps that lead away from others at the cost of return. So the line search lowers the function whose
-//! gradient φ is: the surrogate and, linear in the step, all else of n τ φ, in which the own gradient has the weight 1.
+//! Particles of TRPO make a step of a trust region by φ. The paper's φ is a direction by gradients, from which any rule
+//! may make steps, and Pyrado's `SVPG` replaces the gradient and leaves the rule as it is: conjugate gradients get φ
+//! instead of the surrogate's gradient, and the KL limits a particle's step at any temperature. The surrogate alone
+//! would refuse steps that lead away from others at the cost of return, so the line search lowers the function whose
+//! gradient is φ: the surrogate plus, linear in the step, all other terms of n τ φ, in which the own gradient has the
+//! weight 1.
 //! Departures from the paper, each with its reason:
-//!  1. only the policy's parameters are turned: the value functions are no distribution that is drawn from
+//!  1. only the policy's parameters are turned: value functions are no samples of a distribution
 //!  2. k and φ change with every step of an optimiser, as in Pyrado's `SVPG`, also within the passes over one rollout
-//!  3. h² is half of the median of all n² squared distances over ln(n + 1), zeros among them, as in Pyrado; there is no
+//!  3. h² is half of the median of all n² squared distances over ln(n + 1), zeros included, as in Pyrado; there is no
 //!     annealing
 //!  4. Pyrado's gradient of the kernel sums over all particles with the wrong sign, so that they
 //!     attract each other; this one is the paper's
-//!  5. the policy that is played and kept is the best particle: the highest mean return of about its last hundred
-//!     episodes
+//!  5. the policy that is played and kept is the best particle: the one with the highest mean return of about its last
+//!     hundred episodes
 //!
-//! One particle is the algorithm that it is made of, bit for bit. A gradient that is not finite
-//! drops the step of all particles of its seed.
+//! A single particle is its underlying algorithm, bit for bit. A gradient that is not finite drops the step of all
+//! particles of its seed.
 
 mod config;
 mod stein;
@@ -49,7 +49,7 @@ use crate::policy::{Acting, Policy};
 use crate::settings::Settings as _;
 use crate::{DType, Result, Tensor};
 
-/// Episodes over which the mean return of a particle goes.
+/// The number of episodes over which a particle's return is averaged.
 const EPISODES: f64 = 100.0;
 
 /// SVPG in the register.
@@ -63,25 +63,25 @@ pub static SVPG: AlgorithmDef = AlgorithmDef {
     )
 };
 
-/// SVPG on one environment.
+/// SVPG on an environment.
 pub type Svpg = Particles<SvpgConfig>;
 
 /// Particles of the on-policy algorithm `C`, as rows of one program.
 #[derive(Clone, Debug)]
 pub struct Particles<C> {
     learner: OnPolicyLearner<C>,
-    /// n.
+    /// n, the number of particles.
     count: usize,
-    /// All particles' parameters, one behind the other.
+    /// The slices of all particles' parameters, one particle behind the other.
     layout: Layout,
     stein: Stein,
     turn: Rc<dyn Turn>,
-    /// The particle that acts where policies are played, if it is not the best one.
+    /// The particle that acts when policies are played; none for the best one.
     chosen: Option<usize>,
 }
 
 impl Svpg {
-    /// For an environment; if it has many tasks, a new one is drawn for each episode.
+    /// Makes SVPG for an environment. If that has many tasks, each episode draws a new one.
     ///
     /// # Errors
     /// If a setting is invalid, or does not fit the environment.
@@ -91,7 +91,7 @@ impl Svpg {
 }
 
 impl<C: OnPolicy> Particles<C> {
-    /// Particles that share a temperature, `count` of them, each an algorithm with these settings.
+    /// Makes `count` particles that share a temperature, each an algorithm with these settings.
     ///
     /// # Errors
     /// If a setting is invalid or does not fit the environment.
@@ -122,19 +122,19 @@ impl<C: OnPolicy> Particles<C> {
         })
     }
 
-    /// Tells whether an entry holds a part for each particle's learner.
+    /// Tells whether an entry has a part for each particle's learner.
     fn of_particles(&self, name: &str) -> bool {
         !["key", RETURNS, ENDED].contains(&name)
     }
 
-    /// The mean returns of particles, `[S, n]`; the lowest number before an episode of one has ended.
+    /// The mean returns of the particles, `[S, n]`; the lowest number before a particle's first episode has ended.
     fn scores(&self, held: &Held) -> Tensor {
         let none = Tensor::constant_f32(f64::from(f32::MIN));
         held.get(ENDED).gt(Tensor::constant_f32(0.0)).select(held.get(RETURNS), none)
     }
 
-    /// The state of the particle of each seed that acts, `[S, A, …]`: the chosen one, or the best, of equal ones the
-    /// first.
+    /// The state of each seed's acting particle, `[S, A, …]`: the chosen one, or else the best, and the first of equal
+    /// ones.
     fn acting(&self, held: &Held) -> Held {
         if self.count == 1 {
             return held.clone();
@@ -156,7 +156,7 @@ impl<C: OnPolicy> Particles<C> {
         })
     }
 
-    /// Counts the episodes of an iteration, whose metrics are the particles', and gives more of these.
+    /// Counts the episodes of an iteration from the particles' metrics, and gives further metrics of these.
     fn count_returns(&self, it: &mut Iteration<'_>, held: &Held, metrics: &Metrics) -> Metrics {
         let (seeds, n) = (it.seeds(), self.count);
         let of = |name| metrics.find(name).unwrap_or(Tensor::poison()).reshape(&[seeds, n]);
@@ -179,7 +179,7 @@ impl<C: OnPolicy> Particles<C> {
 /// The entry of the particles' mean returns.
 const RETURNS: &str = "particle_returns";
 
-/// The entry of the numbers of episodes that these are of.
+/// The entry of the numbers of episodes in the particles' mean returns.
 const ENDED: &str = "particle_episodes";
 
 impl<C: OnPolicy + 'static> Learned for Particles<C> {

@@ -2,17 +2,16 @@
 //!
 //! Schulman et al. 2015, arXiv:1502.05477, eq. 14 and appendix C.
 //! Departures from the paper, each with its reason:
-//!  1. the states are those of rollouts of fixed length, or of whole episodes (`min_rollouts`), whose
-//!     advantages a value function estimates (arXiv:1506.02438), instead of whole trajectories'
-//!     returns, as all that compare with TRPO do
+//!  1. advantages come from a value function (arXiv:1506.02438) on rollouts of fixed length, or of whole episodes
+//!     (`min_rollouts`), instead of from whole trajectories' returns, as in other work that compares with TRPO
 //!  2. the value function is fitted by Adam on minibatches, as in Stable-Baselines3's contributed
 //!     TRPO, whose settings and scores are published
 //!  3. advantages are standardised over the rollout, time-limited episodes bootstrap from the final observation
 //!     (arXiv:1712.00378), and a step that is not finite is dropped and counted
 //!
 //! An iteration is one program, run for all stacked seeds: rollout, advantages, conjugate gradients, line search,
-//! passes of the value function. Nothing is read in between. Where policies remember, surrogate, KL and products with
-//! its Hessian go through the steps of each environment in order, from the states before the rollout.
+//! passes of the value function. Nothing is read in between. If policies remember, the surrogate, the KL and products
+//! with its Hessian go through the steps of each environment in order, from the states before the rollout.
 
 mod config;
 mod surrogate;
@@ -36,7 +35,7 @@ pub static TRPO: AlgorithmDef = AlgorithmDef::new::<TrpoConfig>(
     |settings, spec| Ok(Box::new(Trpo::new(&TrpoConfig::default().with(settings)?, spec)?)),
 );
 
-/// TRPO on one environment.
+/// TRPO on an environment.
 pub type Trpo = OnPolicyLearner<TrpoConfig>;
 
 impl OnPolicy for TrpoConfig {
@@ -77,26 +76,26 @@ impl OnPolicy for TrpoConfig {
     }
 }
 
-/// A step of the policy within a trust region, and steps of the value function after it.
+/// The rules of a policy's step within a trust region, and of the value function's steps after it.
 #[derive(Clone, Copy, Debug)]
 pub struct TrustRegionUpdate<'a> {
-    /// The policy's step.
+    /// The rules of the policy's step.
     pub trust_region: &'a TrustRegion,
-    /// Share of a rollout's rows that the KL's Hessian is of, at even distances: of its steps, or of its environments
-    /// where networks remember.
+    /// The share of a rollout's rows from which the KL's Hessian is computed, at even distances. A row is a step, or an
+    /// environment if networks remember.
     pub curvature_share: f64,
-    /// Standardise advantages over the rollout.
+    /// True if advantages are standardised over the rollout.
     pub normalise_advantages: bool,
-    /// The rule of the value function's steps, whose size is the iteration's scalar `learning_rate`.
+    /// The optimiser of the value function, whose learning rate is the iteration's scalar `learning_rate`.
     pub optimiser: Optimiser,
-    /// Passes over the rollout in which the value function makes them.
+    /// The number of the value function's passes over the rollout.
     pub critic_epochs: usize,
-    /// Longer gradients of the value function are scaled down to this norm; 0 for no limit.
+    /// The norm to which longer gradients of the value function are scaled down; 0 for no limit.
     pub critic_max_grad_norm: f64,
 }
 
 impl TrustRegionUpdate<'_> {
-    /// Learns from a rollout, and keeps the new state.
+    /// Learns from a rollout, and writes the new state.
     #[track_caller]
     pub fn learn(
         &self,
@@ -112,7 +111,8 @@ impl TrustRegionUpdate<'_> {
             nets.distribution_of(&nets.layout.split(theta), batch.obs, batch.sequences.as_ref())
         };
 
-        // The policy. The value function's parameters have neither gradient nor curvature here, and so no step.
+        // In the policy's step, the value function's parameters have neither gradient nor curvature, and so do not
+        // move.
         let batch = rollout.minibatch(rows);
         let old = policy(theta, &batch).stop_gradient();
         let loss = |parts: &[Tensor]| surrogate(nets, parts, &batch, self.normalise_advantages); // eq. 14
@@ -133,7 +133,7 @@ impl TrustRegionUpdate<'_> {
         };
         let entropy = batch.mean(policy(step.theta, &batch).entropy());
 
-        // The value function; the policy's parameters have no gradient here, and stay.
+        // In the value function's steps, the policy's parameters have no gradient, and so do not move.
         let descent = Descent {
             layout: &nets.layout,
             optimiser: self.optimiser,
@@ -146,7 +146,7 @@ impl TrustRegionUpdate<'_> {
         let critic = rollout.fit_values(Between::default(), &descent, critic, self.critic_epochs, &credit);
         nets.groups().keep(it, &[critic.trained]);
         rollout.keep(it);
-        // Updates are those of the value function, and one more if the policy made a step.
+        // The updates are those of the value function, and one more if the policy made a step.
         rollout
             .metrics()
             .last("train/policy_loss", step.loss_after)
@@ -161,7 +161,7 @@ impl TrustRegionUpdate<'_> {
     }
 }
 
-/// The rows that the Hessian is of, of so many, in order.
+/// The rows from which the Hessian is computed, among `all` rows, in order.
 fn curvature_rows(all: usize, share: f64) -> Vec<u32> {
     let some = ((all as f64 * share).ceil() as usize).clamp(1, all.max(1));
     (0..some).map(|i| (i * all / some) as u32).collect()

@@ -1,16 +1,16 @@
 //! Vanilla policy gradient: REINFORCE with a baseline.
 //!
-//! Williams 1992, doi:10.1007/BF00992696; Sutton et al. 2000. The policy makes one step along mean A ln π(a|s),
-//! then the value function, which is the baseline, is fitted to the returns by an optimiser of its own, as in
-//! garage's VPG. A linear baseline is fitted after the policy's step as well: it judges a rollout by its fit to the one
-//! before, by 0 at first. With `entropy_method = "max"` each reward has a share of
-//! the policy's entropy, and the objective has none. Policies may remember; a linear baseline does not: it sees
-//! the observation and the time of each step.
+//! Williams 1992, doi:10.1007/BF00992696; Sutton et al. 2000. The policy makes one step along mean A ln π(a|s), then
+//! the value function, which is the baseline, is fitted to the returns by an optimiser of its own, as in garage's VPG.
+//! A linear baseline is fitted after the policy's step as well: it predicts by its fit to the previous rollout, and 0
+//! at first. With `entropy_method = "max"` each reward includes a share of the policy's entropy, and the objective does
+//! not. Policies may remember; a linear baseline does not: it sees the observation and the time of each step.
 //! Departures from garage, each with its reason:
-//!  1. rollouts are of fixed length instead of whole episodes, so that all environments always play; where one is cut
-//!     off, by its end or by a time limit, the value of what comes next stands for the rest (arXiv:1712.00378)
+//!  1. rollouts are of fixed length instead of whole episodes, so that all environments always play; where the
+//!     rollout's end or a time limit cuts an episode off, the value of the next observation stands for the rest
+//!     (arXiv:1712.00378)
 //!  2. a fitted baseline predicts nothing below the least or above the largest return that it was fitted to: a rollout
-//!     need not have the steps of an episode that the next one has, and cubes of time grow fast
+//!     need not contain the steps of an episode that the next one has, and cubes of time grow fast
 //!  3. a step that is not finite is dropped and counted
 
 #[cfg(test)]
@@ -37,22 +37,22 @@ pub static VPG: AlgorithmDef = AlgorithmDef::new::<VpgConfig>(
     |settings, spec| Ok(Box::new(Vpg::new(&VpgConfig::default().with(settings)?, spec)?)),
 );
 
-/// VPG on one environment.
+/// VPG on an environment.
 pub type Vpg = OnPolicyLearner<VpgConfig>;
 
-/// The predictions that returns are compared with, and that stand for what comes after a rollout.
+/// The baselines: predictions that are subtracted from returns, and that stand for the returns after a rollout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum VpgBaseline {
     /// The value network.
     #[default]
     Network,
-    /// [`Baseline::LinearFeature`], fitted to the rollout before.
+    /// [`Baseline::LinearFeature`], fitted to the previous rollout.
     LinearFeature,
-    /// [`Baseline::LinearTime`].
+    /// [`Baseline::LinearTime`], fitted to the previous rollout.
     LinearTime,
-    /// [`Baseline::MultiFeature`].
+    /// [`Baseline::MultiFeature`], fitted to the previous rollout.
     MultiFeature,
-    /// 0: nothing is subtracted, and what comes after a rollout counts as nothing.
+    /// 0: nothing is subtracted, and returns after a rollout count as 0.
     Zero,
 }
 
@@ -65,7 +65,7 @@ crate::words!(VpgBaseline {
 });
 
 impl VpgBaseline {
-    /// The baseline that is fitted to each rollout, if it is one.
+    /// The kind of baseline that is fitted to each rollout; none for the value network.
     #[must_use]
     pub fn fitted(self) -> Option<Baseline> {
         match self {
@@ -83,13 +83,13 @@ crate::settings! {
     pub struct VpgConfig {
         /// predicts returns: the value network, or a baseline fitted to each rollout
         ///
-        /// A fitted one predicts by its fit to the rollout before, which should have the same part of episodes: all
-        /// environments begin together, so `horizon` is best a multiple of the time limit, or episodes end by chance.
-        /// It needs `critic = "last"`; the value network and its settings are then of no use.
+        /// A fitted baseline predicts by its fit to the previous rollout, which should cover the same part of episodes:
+        /// all environments begin together, so `horizon` is best a multiple of the time limit, unless episodes end by
+        /// chance. It needs `critic = "last"`; the value network and its settings are then unused.
         baseline: VpgBaseline = VpgBaseline::Network;
         /// added to the diagonal of a fitted baseline's equations
         ///
-        /// Larger: nearer to no baseline. Of use with all but `network` and `zero`.
+        /// A larger number is nearer to no baseline. It is used with all but `network` and `zero`.
         baseline_regularisation: f64 = REGULARISATION, Range::Positive;
         /// a term of the objective, or part of each reward
         entropy_method: EntropyMethod = EntropyMethod::Regularized;
@@ -115,7 +115,7 @@ crate::settings! {
 }
 
 impl VpgConfig {
-    /// Every value on its own and in combination.
+    /// Checks every setting, alone and in combination.
     ///
     /// # Errors
     /// [`Error::Config`] with the first setting that cannot work and what to do about it.
@@ -133,8 +133,8 @@ impl VpgConfig {
         self.net.validate()
     }
 
-    /// Collects a rollout: its rewards have a share of entropy and its values are a baseline's predictions, if this is
-    /// asked for.
+    /// Collects a rollout. If the settings ask for it, its rewards include a share of entropy, and its values are a
+    /// baseline's predictions.
     fn collect<'a>(
         &self,
         nets: &'a ActorCritic,
@@ -152,7 +152,7 @@ impl VpgConfig {
         (rollout, predictions)
     }
 
-    /// The rules of the steps: an entropy that is in the rewards is not in the loss too.
+    /// The rules of the steps. An entropy that is part of the rewards is not part of the loss as well.
     fn steps(&self) -> StepRules<'_> {
         let steps = self.gradient.steps();
         match self.entropy_method {
@@ -161,7 +161,7 @@ impl VpgConfig {
         }
     }
 
-    /// The baseline that is fitted to each rollout, if it is one.
+    /// The baseline that is fitted to each rollout, if there is one.
     fn fitted(&self) -> Option<FittedBaseline> {
         let regularisation = self.baseline_regularisation;
         self.baseline.fitted().map(|baseline| FittedBaseline { baseline, regularisation })

@@ -1,14 +1,14 @@
 //! Augmented Random Search.
 //!
-//! Mania et al. 2018, arXiv:1803.07055, algorithm 2: V1, and with `normalise_observations` V2, whose policies
-//! see observations standardised by statistics of all that were seen. V1-t and V2-t, with `top_directions`,
-//! learn from the best of the directions only.
+//! Mania et al. 2018, arXiv:1803.07055, algorithm 2: V1, or with `normalise_observations` V2, whose policies see
+//! observations standardised by statistics of all earlier ones. V1-t and V2-t, with `top_directions`, learn only from
+//! the best directions.
 //!
 //! An iteration plays θ + ν δ and θ − ν δ for each of N = n/2 directions δ ~ N(0, I), and makes the step θ ← θ + α /
 //! (b σ_R) Σ (r⁺ − r⁻) δ over the b directions with the highest max(r⁺, r⁻); σ_R is the deviation of their 2 b
 //! returns. Departures, each with its reason:
-//!  1. where all returns of these are equal there is no step, for σ_R is 0
-//!  2. policies may have hidden layers, and choices; the paper's are linear
+//!  1. where all of these returns are equal there is no step, because σ_R is 0
+//!  2. policies may have hidden layers and take choices; the paper's are linear
 
 mod config;
 
@@ -31,18 +31,19 @@ pub static ARS: AlgorithmDef = AlgorithmDef::new::<ArsConfig>(
     |settings, spec| Ok(Box::new(Ars::new(&ArsConfig::default().with(settings)?, spec)?)),
 );
 
-/// ARS on one environment.
+/// ARS on an environment.
 pub type Ars = PopulationLearner<ArsConfig>;
 
-/// Σ (r⁺ − r⁻) δ / (b σ_R) over the best b directions, `[S, P]`: `directions: [S, N, P]`, and `returns: [S, 2 N]` of
-/// the positive candidates, then of the negative ones. 0 where the returns of these are all equal.
+/// Σ (r⁺ − r⁻) δ / (b σ_R) over the best b directions, `[S, P]`; 0 where all of their returns are equal. `directions`
+/// is `[S, N, P]`, and `returns: [S, 2 N]` has the positive candidates first, then the negative ones.
 #[track_caller]
 pub fn ascent(directions: Tensor, returns: Tensor, top: usize) -> Tensor {
     let shape = directions.shape();
     let [s, n, p] = shape[..] else { return Tensor::poison() };
     let (plus, minus) = (returns.slice(1, 0, n), returns.slice(1, n, 2 * n));
     let share = best_share(plus.max(minus), top);
-    // Means over both returns of each; those that do not count are left out before they can overflow.
+    // The means are over both returns of each direction. Directions that do not count are left out before they can
+    // overflow.
     let (none, counts) = (Tensor::constant_f32(0.0), share.gt(Tensor::constant_f32(0.0)));
     let mean = (counts.select(plus, none) * share + counts.select(minus, none) * share).sum_keep(1) * 0.5;
     let square = |x: Tensor| counts.select((x - mean).square(), none) * share;
@@ -111,7 +112,7 @@ mod tests {
 
     #[test]
     fn the_best_directions_count_in_deviations_of_their_returns() {
-        // The third direction has the lowest best return; of the others' 5, 1, 1, 3 the mean is 2.5 and the variance
+        // The third direction has the lowest best return. The others have 5, 1, 1 and 3, with mean 2.5 and variance
         // 2.75.
         let (got, deviation) = (step(&[5.0, 1.0, 0.5, 1.0, 3.0, 0.0], 2), 2.75_f64.sqrt());
         for (got, want) in got.iter().zip([4.0 / (2.0 * deviation), -2.0 / (2.0 * deviation)]) {

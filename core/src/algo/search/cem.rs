@@ -31,19 +31,19 @@ pub static CEM: AlgorithmDef = AlgorithmDef {
     )
 };
 
-/// CEM on one environment.
+/// CEM on an environment.
 pub type Cem = PopulationLearner<CemConfig>;
 
-/// Candidates μ + z √(σ² + e² f), `[S, n, P]`: `mean` and `std` are `[S, P]`, `z: [S, n, P]` standard normal numbers, e
-/// the extra deviation, and `factor`, `[]`, its share that is left.
+/// Candidates μ + z √(σ² + e² f), `[S, n, P]`. `mean` and `std` are `[S, P]`, `z: [S, n, P]` are standard normal
+/// numbers, e is `extra`, the extra deviation, and f is `factor`, `[]`, the share of it that is left.
 #[track_caller]
 pub fn candidates([mean, std]: [Tensor; 2], z: Tensor, extra: f64, factor: Tensor) -> Tensor {
     let deviation = (std.square() + factor * extra.powi(2)).sqrt();
     mean.unsqueeze(1) + z * deviation.unsqueeze(1)
 }
 
-/// The mean and the deviation (ddof 0) of the k candidates with the highest returns: `[S, n, P]` and `[S, n]` →
-/// `[S, P]` each.
+/// The mean and the deviation (ddof 0), `[S, P]` each, of the k candidates with the highest returns; `candidates` is
+/// `[S, n, P]` and `returns` is `[S, n]`.
 #[track_caller]
 pub fn refit(candidates: Tensor, returns: Tensor, k: usize) -> [Tensor; 2] {
     let shape = candidates.shape();

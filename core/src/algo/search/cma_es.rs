@@ -1,17 +1,16 @@
 //! The Covariance Matrix Adaptation Evolution Strategy.
 //!
-//! Hansen 2016, arXiv:1604.00772, with active (negative) weights, as pycma 4.5 has it by default; garage and metarl
-//! call pycma. With `separable` the matrix is a diagonal (Ros and Hansen 2008, doi:10.1007/978-3-540-87700-4_30), with
+//! Hansen 2016, arXiv:1604.00772, with active (negative) weights, the default of pycma 4.5; garage and metarl call
+//! pycma. With `separable` the matrix is a diagonal (Ros and Hansen 2008, doi:10.1007/978-3-540-87700-4_30), with
 //! pycma's rates for that. Departures from garage, each with its reason:
-//!  1. the policy is the mean of the search; there it is a candidate that was lucky once, and at once replaced by
-//!     another one
+//!  1. the policy is the mean of the search; in garage it is a candidate that was lucky once, and is replaced at once
 //!  2. a step that is not finite is dropped and counted
-//!  3. the eigenvectors are computed in each iteration, as episodes cost more than they do for as many parameters as
-//!     are allowed
+//!  3. the eigenvectors are computed in each iteration: with the numbers of parameters that are allowed, episodes cost
+//!     more
 //!
-//! Candidates are played by the device; all else is computed by the host in f64, as the condition of the matrix
-//! asks for. The state keeps each f64 as a sum of two f32, and [rounds](rounded) to such after each iteration,
-//! so that a resumed run has the same bits.
+//! The device plays candidates. The host computes all else in f64, as the condition of the matrix requires. The state
+//! keeps each f64 as a sum of two f32, and numbers are [rounded] to such sums after each iteration, so that a resumed
+//! run has the same bits.
 
 mod config;
 mod strategy;
@@ -40,31 +39,31 @@ pub static CMA_ES: AlgorithmDef = AlgorithmDef::new::<CmaEsConfig>(
     |settings, spec| Ok(Box::new(CmaEs::new(&CmaEsSearch::new(CmaEsConfig::default().with(settings)?), spec)?)),
 );
 
-/// CMA-ES on one environment.
+/// CMA-ES on an environment.
 pub type CmaEs = PopulationLearner<CmaEsSearch>;
 
-/// CMA-ES with its settings.
+/// The search of CMA-ES with its settings.
 #[derive(Clone, Debug)]
 pub struct CmaEsSearch {
     config: CmaEsConfig,
     frames: Frames,
 }
 
-/// Most parameters of which a full matrix is kept.
+/// The most parameters for which a full matrix is kept.
 const MOST_FULL: usize = 1000;
 
-/// The entries of the state in which the strategy is kept, besides θ.
+/// The entries of the state that hold the strategy, besides θ.
 const ENTRIES: [&str; 5] = ["search_mean", "search_sigma", "search_covariance", "search_paths", GENERATION];
 /// The entry that counts generations.
 const GENERATION: &str = "search_generation";
 
-/// An f64 as the sum of two f32: the nearest one and the rest.
+/// An f64 as the sum of two f32: the nearest f32, and the rest.
 fn halves(x: f64) -> [f64; 2] {
     let high = x as f32;
     [f64::from(high), f64::from((x - f64::from(high)) as f32)]
 }
 
-/// An f64 as the state keeps it, with 48 bits.
+/// Rounds an f64 to the 48 bits that the state keeps.
 #[must_use]
 pub fn rounded(x: f64) -> f64 {
     let [high, low] = halves(x);
@@ -77,8 +76,8 @@ fn shapes(p: usize, separable: bool) -> [Vec<usize>; 5] {
     [vec![p], vec![2], covariance, vec![2, p, 2], vec![1]]
 }
 
-/// The strategy in the numbers of θ's first P parameters and of the [`ENTRIES`], one seed's; a new one where it has
-/// seen no generation.
+/// Reads the strategy of a seed from the first P parameters of its θ and its [`ENTRIES`]; a new one before the first
+/// generation.
 fn unpacked(theta: &[f64], entries: [&[f64]; 5], constants: &Constants, sigma0: f64) -> Strategy {
     let whole = |pairs: &[f64]| pairs.chunks(2).map(|pair| pair.iter().sum()).collect::<Vec<f64>>();
     let [rest, sigma, covariance, paths, generation] = entries;
@@ -129,7 +128,7 @@ fn frame(frames: &Frames, seed: usize, covariance: &Covariance) -> Axes {
 }
 
 impl CmaEsConfig {
-    /// The strategy of a seed in what the host is asked: `asked` are θ and the [`ENTRIES`] of all of `seeds`.
+    /// Reads a seed's strategy from the arrays that the host was given: θ and the [`ENTRIES`] of all `seeds`.
     fn strategy(&self, asked: &[Vec<f64>], [seeds, seed]: [usize; 2], constants: &Constants) -> Result<Strategy> {
         let part = |numbers: &'_ Vec<f64>| {
             let each = numbers.len() / seeds;
@@ -151,7 +150,7 @@ impl CmaEsConfig {
 }
 
 impl CmaEsSearch {
-    /// With these settings.
+    /// Makes a search with these settings.
     #[must_use]
     pub fn new(config: CmaEsConfig) -> CmaEsSearch {
         CmaEsSearch { config, frames: Frames::default() }
@@ -213,7 +212,7 @@ impl CandidateSearch for CmaEsSearch {
         let asks = [&[candidates, returns, theta][..], &ENTRIES.map(|name| held.get(name))].concat();
         let mut answers = vec![vec![seeds, p]];
         answers.extend(shapes(p, self.config.separable).iter().map(|shape| [&[seeds], &shape[..]].concat()));
-        // The new σ, and 1 where the step was dropped.
+        // The new σ, and 1 where the step was dropped, else 0.
         answers.push(vec![seeds, 2]);
         let answers: Vec<&[usize]> = answers.iter().map(Vec::as_slice).collect();
         let told = it.on_host(&asks, &answers, move |asked| {

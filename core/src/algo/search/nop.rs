@@ -1,7 +1,8 @@
 //! NOP: an algorithm that learns nothing, after garage's and metarl's.
 //!
-//! It plays episodes by its policy as it is, and leaves it so: what other algorithms reach is compared with it, and its
-//! speed is that of playing alone. Theirs does not even play; ours does, because a run is as long as its steps.
+//! It plays episodes and leaves its policy as it is. Other algorithms' results are compared with its own, and its speed
+//! is that of playing alone. Garage's and metarl's do not even play; this one does, because the length of a run is its
+//! steps.
 
 use super::{Asked, CandidateSearch, Population, PopulationLearner, Told};
 use crate::algo::{AlgorithmDef, Family, Held, Metrics, StateEntry};
@@ -18,7 +19,7 @@ pub static NOP: AlgorithmDef = AlgorithmDef::new::<NopConfig>(
     |settings, spec| Ok(Box::new(Nop::new(&NopConfig::default().with(settings)?, spec)?)),
 );
 
-/// NOP on one environment.
+/// NOP on an environment.
 pub type Nop = PopulationLearner<NopConfig>;
 
 crate::settings! {

@@ -3,7 +3,7 @@
 //! Salimans et al. 2017, arXiv:1703.03864, algorithm 1, with what section 2.1 adds: antithetic pairs, ranks for
 //! returns, weight decay. An iteration plays θ + σ ε and θ − σ ε for each of n/2 draws ε ~ N(0, I), and makes one step
 //! of Adam, or of SGD with momentum, along g = Σ (R⁺ − R⁻) ε / n, where R are centred ranks from −½ to ½; the authors'
-//! code divides by σ no more than this. Departures from that code, each with its reason:
+//! code does not divide by σ either. Departures from that code, each with its reason:
 //!  1. equal returns have equal ranks, the mean of theirs; there their order decides, which is noise
 //!  2. virtual batch normalisation and a table of noise are left out: policies are small here, and noise is cheap
 
@@ -28,11 +28,11 @@ pub static OPENAI_ES: AlgorithmDef = AlgorithmDef::new::<OpenAiEsConfig>(
     |settings, spec| Ok(Box::new(OpenAiEs::new(&OpenAiEsConfig::default().with(settings)?, spec)?)),
 );
 
-/// OpenAI's evolution strategy on one environment.
+/// OpenAI's evolution strategy on an environment.
 pub type OpenAiEs = PopulationLearner<OpenAiEsConfig>;
 
-/// g = Σ (R⁺ − R⁻) ε / n, `[S, P]`: `noise: [S, n/2, P]`, and `returns: [S, n]` of the positive candidates, then of the
-/// negative ones.
+/// g = Σ (R⁺ − R⁻) ε / n, `[S, P]`. `noise` is `[S, n/2, P]`, and `returns: [S, n]` has the positive candidates first,
+/// then the negative ones.
 #[track_caller]
 pub fn gradient(noise: Tensor, returns: Tensor) -> Tensor {
     let shape = noise.shape();
@@ -81,7 +81,7 @@ impl CandidateSearch for OpenAiEsConfig {
         let ascent = gradient(self.noise(key, p), returns);
         let descent = theta * self.weight_decay - ascent;
         let m = held.get("adam_m");
-        // What is not searched for has no gradient.
+        // Parameters that are not searched for have no gradient.
         let all = m.size(1);
         let wide = |x: Tensor| match p == all {
             true => x,
@@ -121,7 +121,8 @@ mod tests {
     fn the_gradient_leads_from_low_ranks_to_high_ones() {
         let device = Device::cpu(1);
         let mut program = Program::new(&device, |cx| {
-            // Two pairs, along each axis: returns of the positive candidates, then of the negative ones.
+            // Two pairs, along one axis each; returns of the positive candidates come first, then those of the negative
+            // ones.
             let noise = Tensor::literal_f32(&[1.0, 0.0, 0.0, 2.0]).reshape(&[1, 2, 2]);
             cx.output("gradient", gradient(noise, Tensor::literal_f32(&[10.0, -1.0, 0.0, 3.0]).unsqueeze(0)));
         })

@@ -1,4 +1,4 @@
-//! Trained policies on held-out tasks.
+//! Tests of trained policies on held-out tasks.
 
 use std::fmt::Debug;
 
@@ -12,16 +12,16 @@ use crate::host::EnvPlace;
 use crate::meta::Trial;
 use crate::{Array, Error, Result};
 
-/// Most tasks of one test, and most rollouts on each.
+/// The most tasks of a test, and the most rollouts on each.
 const MAX_TASKS: usize = 1 << 14;
-/// Most adaptations of one test.
+/// The most adaptations of a test.
 const MAX_ROUNDS: usize = 100;
-/// Most steps of all rollouts of a stage.
+/// The most steps of all rollouts of a stage.
 const MAX_STEPS: usize = 1 << 25;
 
 impl Evaluator {
-    /// Tests the policy on held-out tasks: before adaptation and after each gradient step of it, or episode by episode
-    /// of trials in which its memory adapts.
+    /// Tests the policy on held-out tasks: before adaptation and after each gradient step of it, or, if it adapts by
+    /// its memory, in each episode of trials.
     ///
     /// # Errors
     /// [`Error::Config`] if the policy does not adapt, or for no tasks or rollouts; or if the device fails.
@@ -32,7 +32,7 @@ impl Evaluator {
         }
     }
 
-    /// Tests the policy on tasks of the caller's, `[D]` each, instead of `test.tasks` that `test.seed` names.
+    /// Tests the policy on the given tasks, `[D]` each, instead of `test.tasks` held-out ones that `test.seed` names.
     ///
     /// # Errors
     /// As [`adapt`](Self::adapt), or if a task has not one number for each of the environment's parameters.
@@ -48,7 +48,7 @@ impl Evaluator {
         self.adapt_on(test, Some(&given)).await
     }
 
-    /// Checks that tasks of the caller's are such.
+    /// Checks that each given task has one number for each of the environment's parameters.
     pub(in crate::train) fn expect_tasks<T: Copy + Debug + Into<f64>>(&self, tasks: &[Vec<T>]) -> Result<()> {
         let spec = self.env().spec();
         let width = spec.task.len();
@@ -69,7 +69,7 @@ impl Evaluator {
         meta_test::adapt(UnderTest { device, env, policy, key, given }, self.fitted(), trial).await
     }
 
-    /// The trial of a test; numbers that the test leaves open are those of training.
+    /// Makes the trial of a test; numbers that the test leaves open are those of training.
     pub(in crate::train) fn trial(&self, test: &MetaTest, on_host: bool) -> Result<Trial> {
         let MetaTest { tasks, deterministic, .. } = *test;
         let (course, family) = (self.fitted().course(), self.family());
@@ -78,7 +78,7 @@ impl Evaluator {
             Family::SingleTask => return Err(self.fixed()),
             Family::Gradients => (test.inner_steps.unwrap_or(course.rounds), course.episodes),
             Family::Memory => (course.rounds, test.episodes.unwrap_or(course.episodes)),
-            // An episode by the prior, and one by each belief.
+            // One episode is played by the prior, and one by each belief.
             Family::Inference => match test.episodes {
                 Some(0) => (0, 0),
                 episodes => (episodes.map_or(course.rounds, |episodes| episodes - 1), course.episodes),
@@ -91,7 +91,7 @@ impl Evaluator {
     }
 }
 
-/// Checks that there are not too few or too many tasks, rollouts, adaptations and steps.
+/// Checks the numbers of tasks, rollouts, adaptations and steps.
 fn check(trial: &Trial, family: Family, horizon: usize, on_host: bool) -> Result<()> {
     if trial.episodes == 0 {
         return Err(Error::config("episodes", "0 is too few; give at least 1"));
@@ -108,7 +108,7 @@ fn check(trial: &Trial, family: Family, horizon: usize, on_host: bool) -> Result
         }
     }
     let (trials, steps) = (trial.tasks * trial.rollouts, trial.episodes.saturating_mul(horizon));
-    // On a device, the memory of rollouts that are learned from is the limit.
+    // On a device, the limit is the memory of the rollouts that are learned from.
     if (on_host || family == Family::Memory) && trials.saturating_mul(steps) > MAX_STEPS {
         let problem = format!("{trials} trials of {steps} steps are more than {MAX_STEPS} in all");
         return Err(Error::config("tasks", problem));

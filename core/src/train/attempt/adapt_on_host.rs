@@ -13,7 +13,7 @@ use crate::task::TaskSource;
 use crate::{Error, Result};
 
 impl Evaluator {
-    /// The environments that an executor must run for [`adapt_in`](Evaluator::adapt_in).
+    /// The environments that an executor of [`adapt_in`](Evaluator::adapt_in) must have.
     ///
     /// # Errors
     /// As [`adapt_in`](Evaluator::adapt_in).
@@ -29,10 +29,11 @@ impl Evaluator {
         }
     }
 
-    /// As [`adapt`](Evaluator::adapt), in environments of the host: on `tasks`, `[D]` each, or else on as many as
-    /// `test` says, which its seed names. States of paths are what the policy saw.
+    /// Tests the policy as [`adapt`](Evaluator::adapt) does, in environments of the host, on `tasks`, `[D]` each, or
+    /// else on `test.tasks` tasks that `test.seed` names. States of paths are the observations that the policy saw.
     ///
-    /// Actions are drawn, also where a stage is measured. MAML's family measures the episodes that it adapts by.
+    /// Actions are drawn, even where a stage is measured. Policies that adapt by gradients are measured in the episodes
+    /// that they adapt by.
     ///
     /// # Errors
     /// [`Error::Config`] if the policy does not adapt, for values that cannot be, for `deterministic`, or if the
@@ -61,7 +62,8 @@ impl Evaluator {
         Ok(Adaptation { tasks, unit, episodes, horizon, stages })
     }
 
-    /// One episode after adaptation in each group of an executor, on a task of its own, or a trial of several.
+    /// Plays one episode after adaptation, or a trial of several, in each group of an executor, which has a task of its
+    /// own.
     pub(in crate::train) async fn play_adapted(&self, executor: Box<dyn Executor>, key: Key) -> Result<Vec<Episode>> {
         let test = MetaTest { tasks: executor.fleet().tasks, deterministic: false, ..MetaTest::default() };
         let fleet = executor.fleet().clone();
@@ -80,7 +82,7 @@ impl Evaluator {
         Ok(stages.pop().unwrap_or_default())
     }
 
-    /// The tasks, and what `keep` makes of what was played on them in turn.
+    /// Plays a trial on each task. Gives the tasks, and the results of `keep` for the samples of each round, in order.
     async fn try_in<T>(
         &self,
         executor: Box<dyn Executor>,
@@ -144,7 +146,7 @@ fn steps<'a>(path: &'a HostPath, space: &'a ActionSpace) -> impl Iterator<Item =
     })
 }
 
-/// The stages of what was played: one, or the parts of trials.
+/// Divides played episodes into stages: a single one, or the parts of trials.
 fn by_stage(
     samples: &Samples,
     space: &ActionSpace,

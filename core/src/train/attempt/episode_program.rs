@@ -1,4 +1,4 @@
-//! Programs of whole episodes, of one policy or of several side by side.
+//! Programs that play whole episodes, of one policy or of several side by side.
 
 use super::evaluation::{Episode, Episodes, Evaluation, MAX_EPISODES, bad_count, expect_finite, no_meta_test};
 use super::meta_test;
@@ -14,13 +14,13 @@ use crate::task::TaskSource;
 use crate::train::setup::Setup;
 use crate::{Context, DType, Device, Program, Result, State, Tensor};
 
-/// A policy made ready to run episodes.
+/// A program that plays episodes of policies.
 #[derive(Debug)]
 pub(in crate::train) struct EpisodeProgram {
     pub program: Program,
     pub of: Episodes,
     pub env: EnvDef,
-    /// The episodes are played after adaptation.
+    /// True if the episodes are played after adaptation.
     adapts: bool,
 }
 
@@ -47,7 +47,7 @@ impl EpisodeProgram {
         self.program.run(&State::new(), &inputs, &[])
     }
 
-    /// All episodes of each stacked policy.
+    /// Plays all episodes of each stacked policy.
     pub async fn episodes(
         &mut self,
         device: &Device,
@@ -74,7 +74,7 @@ impl EpisodeProgram {
     }
 }
 
-/// How `episodes` episodes of each of `seeds` policies would be run side by side, without a device.
+/// Plans the program that plays `episodes` episodes of each of `seeds` policies side by side, without a device.
 ///
 /// # Errors
 /// If the environment or the settings do not fit.
@@ -84,7 +84,7 @@ pub fn evaluation_plan(setup: &Setup, episodes: usize, deterministic: bool) -> R
     Program::plan_of(PlanOptions::default(), |cx| trace(cx, env, &**setup.fitted(), of))
 }
 
-/// `[S, E]` episodes; of policies that adapt, each on a held-out task of its own, after they have adapted to it.
+/// Traces `[S, E]` episodes. Policies that adapt play each on a held-out task of its own, after adapting to it.
 fn trace(cx: &mut Context, env: &EnvDef, algorithm: &dyn Algorithm, of: Episodes) {
     let held = algorithm.declare_policy(cx, of.seeds);
     let key = cx.input("key", &[of.seeds, 2], DType::U32);

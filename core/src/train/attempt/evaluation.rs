@@ -1,31 +1,31 @@
-//! Episodes that evaluations play, and how they are asked for.
+//! Evaluations: requests for episodes, and the episodes that they play.
 
 use crate::meta::{EpisodeOutcome, TestSizes};
 use crate::play::BROKEN;
 use crate::rng::{self, Key, key_from_seed, streams};
 use crate::{Error, Result};
 
-/// One evaluation episode.
+/// An episode of an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Episode {
-    /// Sum of rewards.
+    /// The sum of rewards.
     pub ret: f64,
-    /// Steps.
+    /// The number of steps.
     pub length: u32,
-    /// True if it ended by itself and not by the time limit.
+    /// True if the episode ended in a final state instead of by the time limit.
     pub terminated: bool,
-    /// The episode after adaptation, of policies that adapt, in programs: the last one of a trial, as
-    /// [`MetaEvaluator`](crate::meta::MetaEvaluator) measures it.
+    /// The outcome of the episode after adaptation, if the policy adapts and is played by a program. It is the last
+    /// episode of a trial, measured as by [`MetaEvaluator`](crate::meta::MetaEvaluator).
     pub adapted: Option<EpisodeOutcome>,
 }
 
 /// The episodes that an evaluation plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evaluation {
-    /// A number of episodes; of policies that adapt, a number of tasks, each with one episode or trial after adaptation
-    /// as in training.
+    /// A number of episodes. A policy that adapts plays one episode or trial on each of this number of tasks, after
+    /// adaptation as in training.
     Episodes(usize),
-    /// The test episodes of a meta-test, task by task, in its own sizes.
+    /// The test episodes of a meta-test, task by task, in the sizes given.
     MetaTest(TestSizes),
 }
 
@@ -42,7 +42,7 @@ impl From<TestSizes> for Evaluation {
 }
 
 impl Evaluation {
-    /// How many episodes are measured.
+    /// The number of episodes that are measured.
     #[must_use]
     pub fn episodes(self) -> usize {
         match self {
@@ -51,7 +51,7 @@ impl Evaluation {
         }
     }
 
-    /// Its program's sizes for so many stacked policies.
+    /// The sizes of the evaluation's program for `seeds` stacked policies.
     pub(in crate::train) fn of(self, seeds: usize, deterministic: bool) -> Episodes {
         let sizes = match self {
             Evaluation::Episodes(_) => None,
@@ -61,25 +61,25 @@ impl Evaluation {
     }
 }
 
-/// Most episodes of one evaluation.
+/// The most episodes of an evaluation.
 pub const MAX_EPISODES: usize = 1 << 20;
 
-/// Sizes of a program of episodes.
+/// The sizes of a program that plays episodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::train) struct Episodes {
-    /// Stacked policies (S).
+    /// S, the number of stacked policies.
     pub seeds: usize,
-    /// Episodes of each (E).
+    /// E, the number of episodes of each policy.
     pub episodes: usize,
-    /// The most probable actions instead of draws.
+    /// True for the most probable actions, false for drawn ones.
     pub deterministic: bool,
-    /// Keep every step.
+    /// True if every step is kept.
     pub record: bool,
-    /// Sizes of the meta-test whose test episodes these are.
+    /// The sizes of the meta-test to which the test episodes belong, if they belong to one.
     pub sizes: Option<TestSizes>,
 }
 
-/// An error for the first row in which something was [lost](crate::play::Steps::lost), or whose return is no number.
+/// Fails at the first row in which an output was [lost](crate::play::Steps::lost), or whose return is not finite.
 pub(in crate::train) fn expect_finite(lost: &[f64], returns: &[f64], place: impl Fn(usize) -> String) -> Result<()> {
     for (row, (code, ret)) in lost.iter().zip(returns).enumerate() {
         let problem = match (*code, ret.is_finite()) {
@@ -93,7 +93,7 @@ pub(in crate::train) fn expect_finite(lost: &[f64], returns: &[f64], place: impl
     Ok(())
 }
 
-/// The error that a policy which does not adapt has no meta-test.
+/// The error about a meta-test of a policy that does not adapt.
 pub(in crate::train) fn no_meta_test() -> Error {
     let problem = "the algorithm does not adapt to tasks, so that there is no meta-test; leave it out";
     Error::config("n_test_tasks", problem)

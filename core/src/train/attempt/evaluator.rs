@@ -1,4 +1,4 @@
-//! Trained policies, for evaluation on random numbers that training never touches.
+//! Evaluation of trained policies, on random numbers that training never touches.
 
 use std::rc::Rc;
 
@@ -19,7 +19,7 @@ use crate::train::setup::Setup;
 use crate::train::setup::own::Own;
 use crate::{Device, Error, Result};
 
-/// The policy of a snapshot, for evaluation. Nothing here trains or changes it.
+/// The policy of a snapshot, for evaluation. No function trains or changes it.
 #[derive(Debug)]
 pub struct Evaluator {
     device: Device,
@@ -33,7 +33,7 @@ pub struct Evaluator {
 }
 
 impl Evaluator {
-    /// The policy of a snapshot of either kind, of a built-in algorithm on a built-in environment.
+    /// Loads the policy of a snapshot of either kind, of a built-in algorithm on a built-in environment.
     ///
     /// # Errors
     /// [`Error::Snapshot`] if the bytes are not a snapshot that this version can read; [`Error::Memory`] for more than
@@ -42,7 +42,7 @@ impl Evaluator {
         Evaluator::load_with(device, Own::default(), bytes)
     }
 
-    /// The policy of a snapshot that may have been made with environments and algorithms of the caller's.
+    /// Loads the policy of a snapshot that may be of environments and algorithms in `own`.
     ///
     /// # Errors
     /// As [`Evaluator::load`].
@@ -65,7 +65,7 @@ impl Evaluator {
         Ok(Evaluator { device, env, header, def, algorithm, env_steps, policy, program: None })
     }
 
-    /// The policy that a seed of a session has now, without what only its snapshot tells.
+    /// Makes an evaluator of a seed's policy in a session. It does not know how many steps the policy was trained for.
     pub(in crate::train) fn of_session(device: &Device, setup: &Setup, seed: u64, policy: PolicyArrays) -> Evaluator {
         let (def, env) = (setup.algorithm, setup.env.clone());
         let header = Header::new(SnapshotKind::Policy, def.name, &env.spec().name, seed, setup.table());
@@ -78,7 +78,7 @@ impl Evaluator {
         &self.env
     }
 
-    /// The device that it is on.
+    /// The device that the policy is on.
     pub(in crate::train) fn on(&self) -> &Device {
         &self.device
     }
@@ -93,17 +93,17 @@ impl Evaluator {
         &*self.algorithm
     }
 
-    /// Its arrays.
+    /// The policy's arrays.
     pub(in crate::train) fn policy(&self) -> &PolicyArrays {
         &self.policy
     }
 
-    /// Name of the algorithm that trained it.
+    /// The name of the algorithm that trained the policy.
     pub fn algorithm(&self) -> &str {
         self.def.name
     }
 
-    /// The family of its algorithm: the means by which it comes to a task.
+    /// The family of the algorithm: the way in which its policy adapts to a task.
     pub fn family(&self) -> Family {
         self.def.family
     }
@@ -113,7 +113,8 @@ impl Evaluator {
         self.algorithm.particles().len()
     }
 
-    /// From now on plays this particle, counted from 0, and not the one that its algorithm holds for the best.
+    /// Chooses the particle that is played from now on, counted from 0, instead of the one that its algorithm considers
+    /// the best.
     ///
     /// # Errors
     /// [`Error::Config`] if there is no such particle, or there are none.
@@ -132,17 +133,17 @@ impl Evaluator {
         Ok(())
     }
 
-    /// The seed that it was trained with.
+    /// The seed that the policy was trained with.
     pub fn trained_seed(&self) -> u64 {
         self.header.seed
     }
 
-    /// Environment steps that it was trained for.
+    /// The number of environment steps that the policy was trained for.
     pub fn env_steps(&self) -> u64 {
         self.env_steps
     }
 
-    /// Episodes from first states that `seed` names, or those of a meta-test; the most probable actions if
+    /// Plays episodes whose first states `seed` names, or those of a meta-test; by the most probable actions if
     /// `deterministic`.
     ///
     /// # Errors
@@ -168,8 +169,8 @@ impl Evaluator {
         Ok(all.pop().unwrap_or_default())
     }
 
-    /// The policy as [`MetaEvaluator`](crate::meta::MetaEvaluator) takes it, for meta-tests on environments of the
-    /// host.
+    /// The policy in the form that [`MetaEvaluator`](crate::meta::MetaEvaluator) takes, for meta-tests on environments
+    /// of the host.
     ///
     /// # Errors
     /// [`Error::Config`] if the policy does not adapt.
@@ -180,12 +181,12 @@ impl Evaluator {
         }
     }
 
-    /// The policy, for environments of the host.
+    /// The policy in the form that environments of the host take.
     pub(in crate::train) fn adaptive(&self) -> Adaptive {
         Adaptive::new(&self.device, self.algorithm.clone(), self.policy.arrays.clone())
     }
 
-    /// The error that it does not adapt.
+    /// The error about a policy that does not adapt.
     pub(in crate::train) fn fixed(&self) -> Error {
         let problem = format!("a policy of {} does not adapt; evaluate it instead", self.header.algorithm);
         Error::config("algorithm", problem)

@@ -1,4 +1,5 @@
-//! Guesses: where a policy that infers a belief would go by it, at each moment of its adaptation to a task.
+//! Guesses of a policy that infers a belief: the places where it would go by its belief, at each step of its
+//! adaptation.
 
 use super::adapted::{Adaptation, MetaTest};
 use super::evaluation::eval_key;
@@ -15,27 +16,27 @@ use crate::rng::stream;
 use crate::tensor::scan_tree;
 use crate::{DType, Error, Program, Result, Tensor};
 
-/// The stream of the episodes that draws are acted out in.
+/// The stream of the episodes in which draws from a belief are acted out.
 const GUESSED: u32 = stream("guessed");
 
-/// Most draws from a belief.
+/// The most draws from a belief.
 const MAX_DRAWS: usize = 1024;
 
-/// The adaptation of a policy to a task, and what it believed meanwhile.
+/// The adaptation of a policy to a task, and its guesses in the course of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Guesses {
-    /// The episodes that it infers from, so their actions are drawn: a stage each.
+    /// The episodes that the policy infers from, with drawn actions: a stage each.
     pub adaptation: Adaptation,
-    /// Places in the plane, by stage, by steps that were made in it (from 0 to the time limit), and by draw: where an
-    /// episode of the most probable actions would end if the policy drew from the belief that it has then. A draw is
+    /// Places in the plane, by stage, by the number of steps made in it (from 0 to the time limit), and by draw. Each
+    /// is the end of an episode of the most probable actions, by a draw from the belief after these steps. A draw has
     /// the same random numbers and the same first state at all times, so that it moves only as the belief does. Where
-    /// the environment itself ends an episode, it is the place of the last step.
+    /// the environment itself ends an episode, the place is that of the last step.
     pub places: Vec<Vec<Vec<[f32; 2]>>>,
 }
 
 impl Evaluator {
-    /// Lets the policy adapt to a task of the caller's, `[D]`, episode by episode (none: as many as in training), and
-    /// acts out `draws` draws from its belief after each step. `seed` names all random numbers.
+    /// Lets the policy adapt to the given task, `[D]`, episode by episode (none for the number of training), and acts
+    /// out `draws` draws from its belief after each step. `seed` names all random numbers.
     ///
     /// # Errors
     /// [`Error::Config`] if the policy infers no belief, the environment lies in no plane, or
@@ -63,7 +64,7 @@ impl Evaluator {
     }
 }
 
-/// The places of all draws; the trial is the one that the adaptation is of.
+/// Computes the places of all draws in an adaptation, whose trial is `trial`.
 async fn places(
     test: UnderTest<'_>,
     algorithm: &dyn Algorithm,
@@ -73,7 +74,7 @@ async fn places(
     let UnderTest { device, env, .. } = test;
     let (episodes, moments) = (trial.rounds + 1, trial.episodes * algorithm.course().steps + 1);
     let list = 2 * size_of::<Vec<f32>>() + draws * size_of::<[f32; 2]>();
-    // What is kept of all episodes, and what is read of one.
+    // The places of all episodes are kept, and those of one are read at a time.
     let bytes = (episodes + 1).saturating_mul(moments).saturating_mul(list);
     let _kept = device.take_on_host(bytes as u64).map_err(|error| error.lowered_by(&["draws", "episodes"]))?;
     let mut program = Program::new(device, |cx| {
@@ -117,15 +118,15 @@ fn name(episode: usize) -> String {
     format!("places {episode}")
 }
 
-/// The values of a single group of environments as those of K groups.
+/// The values by which a single group acts, repeated for K groups.
 fn repeated(acting: &Acting, groups: usize) -> Acting {
     let wide = |x: Tensor| per_task(&[x], groups).first().copied().unwrap_or(x);
     let values = acting.values.iter().map(|(name, x)| (name, wide(x))).collect();
     Acting { parts: per_task(&acting.parts, groups), values }
 }
 
-/// The beginnings of episodes `[T, 1, N, …]`, each for a group of its own: none of their steps, the first
-/// one, and so on to all, `[T, T + 1, N, …]`.
+/// The beginnings of episodes `[T, 1, N, …]`, each for a group of its own: none of their steps, the first one, and so
+/// on to all T, `[T, T + 1, N, …]`.
 fn prefixes(steps: &Steps) -> Paths {
     let Paths { obs, next_obs, action, reward, valid } = steps.paths();
     let t = valid.size(0);
@@ -140,7 +141,7 @@ fn prefixes(steps: &Steps) -> Paths {
     }
 }
 
-/// The states in which episodes of so many steps end, `[K, N, F]`.
+/// The states in which episodes of `steps` steps end, `[K, N, F]`.
 fn last_states(play: &Play<'_>, steps: usize) -> Tensor {
     let first = play.begin();
     let [k, n] = play.rows;
@@ -148,7 +149,8 @@ fn last_states(play: &Play<'_>, steps: usize) -> Tensor {
     let init = (first.clone(), (first.state, going));
     type Carry = (Running, (Tensor, Tensor));
     let ((_, (last, _)), _) = scan_tree(steps, &init, &(), |t, (running, (last, going)): Carry, ()| {
-        // At the time limit another episode would begin, and the state would be its first one.
+        // At the time limit another episode would begin, and the state would be its first. A count of 0 steps avoids
+        // this.
         let from = Running { steps: Tensor::constant_u32(0).broadcast_to(&[k, n]), ..running };
         let (next, made) = play.step(t + play.keys.first, &from);
         let going = going.bit_and(made.terminated.bit_or(made.truncated).not());

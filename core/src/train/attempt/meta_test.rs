@@ -12,11 +12,10 @@ use crate::program::Outputs;
 use crate::tensor::{Named, scan_tree};
 use crate::{Context, Device, Program, Result, Tensor};
 
-/// A trial of one episode is shown in at most as many parts.
+/// The most parts in which a trial of a single episode is shown.
 const PARTS: usize = 20;
 
-/// The unit of the stages of a trial and how many there are: adaptations, episodes or, of a single one, stretches of
-/// it.
+/// The unit and the number of a trial's stages: adaptations, episodes, or stretches of a single episode.
 pub(in crate::train) fn stages(family: Family, trial: &Trial, horizon: usize) -> (StageUnit, usize) {
     match (family, trial.episodes) {
         (Family::Memory, 1) => {
@@ -29,25 +28,25 @@ pub(in crate::train) fn stages(family: Family, trial: &Trial, horizon: usize) ->
     }
 }
 
-/// Sizes of an adaptation's results.
+/// The sizes of an adaptation's results.
 struct ResultSizes {
-    /// Held-out tasks.
+    /// The number of held-out tasks.
     tasks: usize,
-    /// Rollouts of each.
+    /// The number of rollouts per task.
     rollouts: usize,
-    /// Stages.
+    /// The number of stages.
     stages: usize,
-    /// Steps of a task's first rollout, over all stages.
+    /// The number of steps of a task's first rollout, over all stages.
     steps: usize,
-    /// Bytes that are read from the device at once.
+    /// The number of bytes that are read from the device at once.
     read: usize,
 }
 
 impl ResultSizes {
-    /// Bytes of a list's address, length and place in the heap.
+    /// Bytes of the address, the length and the place in the heap of a list.
     const LIST: usize = 64;
 
-    /// Takes the memory of the results and of what they are made from, before anything runs.
+    /// Takes the memory of the results and of their sources before anything runs.
     fn lease(&self, test: &UnderTest<'_>) -> Result<Lease> {
         let numbers = test.env.state_len() + test.env.spec().action.dim();
         let step = size_of::<f64>() + 2 * ResultSizes::LIST + 4 * numbers;
@@ -58,10 +57,10 @@ impl ResultSizes {
     }
 }
 
-/// Names of what is read of each round, each behind the round's number.
+/// Names of the outputs that are read of each round, each of which follows the round's number.
 const READ: [&str; 7] = ["returns", "lost", "rewards", "episodes", "valid", "states", "actions"];
 
-/// Lets one policy adapt to `trial.tasks` held-out tasks.
+/// Lets a policy adapt to `trial.tasks` held-out tasks.
 pub(in crate::train) async fn adapt(
     test: UnderTest<'_>,
     algorithm: &dyn Algorithm,
@@ -73,7 +72,7 @@ pub(in crate::train) async fn adapt(
     let steps = episodes * course.steps;
     let (unit, count) = stages(course.family, &trial, course.steps);
     let numbers = env.state_len() + env.spec().action.dim();
-    // Rewards are read as f64 and counts as u32, each beside the bytes that it came in.
+    // Rewards are read as f64 and counts as u32, each beside its original bytes.
     let read = steps.saturating_mul(20 * m * rollouts + 8 * m * numbers).saturating_add(24 * m * rollouts);
     let measured = 4 * size_of::<f64>() + size_of::<EpisodeOutcome>();
     let read = read.saturating_add((rounds + 1).max(episodes).saturating_mul(measured * m * rollouts));
@@ -181,7 +180,7 @@ pub(in crate::train) async fn adapt(
     Ok(Adaptation { tasks, unit, episodes, horizon: course.steps, stages: all })
 }
 
-/// Stages in which nothing has happened yet.
+/// Makes `count` stages without results.
 pub(in crate::train) fn empty(count: usize, trial: &Trial) -> Result<Vec<AdaptationStage>> {
     let mut all: Vec<AdaptationStage> = room(count)?;
     for _ in 0..count {
@@ -198,8 +197,8 @@ pub(in crate::train) fn empty(count: usize, trial: &Trial) -> Result<Vec<Adaptat
     Ok(all)
 }
 
-/// `[S, E]` episodes, or trials counted as one, each on a held-out task of its own and after adaptation;
-/// outputs as those of policies that do not adapt.
+/// Traces `[S, E]` episodes or trials, each on a held-out task of its own and after adaptation. A trial counts as one
+/// episode; outputs are named like those of policies that do not adapt.
 pub(in crate::train) fn trace(
     cx: &mut Context,
     env: &EnvDef,
@@ -229,7 +228,7 @@ pub(in crate::train) fn trace(
     cx.output("returns", rows(paths.path_returns()));
     cx.output("lengths", lengths.to_u32());
     cx.output("lost", rows(paths.path_most(last.lost)));
-    // Episodes that are not cut by the time limit have ended by themselves.
+    // Episodes that the time limit does not cut off have ended by themselves.
     cx.output("terminated", lengths.lt(Tensor::constant_f32(paths.valid.size(0) as f64)));
     let episode = Tensor::constant_u32(episodes as u32 - 1);
     output_outcomes(cx, ADAPTED, outcome(env, last, tried.tasks, episode, course.discount));
@@ -243,10 +242,10 @@ pub(in crate::train) fn trace(
     }
 }
 
-/// Names the outcomes of the last episode after adaptation.
+/// The name of the outcomes of the last episode after adaptation.
 pub(in crate::train) const ADAPTED: &str = "adapted";
 
-/// The outcome of the episode of that number (u32 `[]`) of each rollout, `[K, N, 1]` under each name: the fields of
+/// The outcome of episode number `episode` (u32 `[]`) of each rollout, `[K, N, 1]` under the name of each field of
 /// [`EpisodeOutcome`]. A success below 0 is unknown.
 fn outcome(env: &EnvDef, steps: &Steps, tasks: Option<Tensor>, episode: Tensor, discount: f64) -> Named {
     let (k, n) = (steps.reward.size(1), steps.reward.size(2));
@@ -280,7 +279,7 @@ fn output_outcomes(cx: &mut Context, of: &str, outcomes: Named) {
     outcomes.iter().for_each(|(name, x)| cx.output(&format!("{name} {of}"), x));
 }
 
-/// The outcomes that a program left under that name, in order.
+/// Reads the outcomes that a program left under the name `of`, in order.
 pub(in crate::train) async fn read_outcomes(device: &Device, out: &Outputs, of: &str) -> Result<Vec<EpisodeOutcome>> {
     let read = async |name: &str| device.read(out.get(&format!("{name} {of}"))?).await;
     let (returns, discounted) = (read("ret").await?, read("discounted").await?);

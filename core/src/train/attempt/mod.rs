@@ -1,4 +1,4 @@
-//! Trained policies at their tasks: evaluations, meta-tests and viewers, in programs and on the host.
+//! Attempts of trained policies at their tasks: evaluations, meta-tests and viewers, in programs and on the host.
 
 mod adapt;
 mod adapt_on_host;

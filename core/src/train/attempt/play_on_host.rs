@@ -11,8 +11,8 @@ use crate::rng::{Key, fold_in, streams};
 use crate::{Error, Result};
 
 impl Evaluator {
-    /// It as an actor in environments of the host; the most probable actions if `deterministic`, which
-    /// policies that adapt by a memory do not have.
+    /// The policy as an actor in environments of the host, which takes the most probable actions if `deterministic`.
+    /// Policies that adapt by a memory cannot do that.
     ///
     /// # Errors
     /// If the fleet does not fit or the device fails.
@@ -21,21 +21,21 @@ impl Evaluator {
             return Ok(self.meta_algorithm()?.exploration_policy(fleet).await?);
         }
         let how = if deterministic { How::Exploit } else { How::Explore };
-        // One policy for all tasks: to it they are more rows of one batch.
+        // The policy acts alike on all tasks, so these are further rows of one batch.
         Ok(Box::new(self.adaptive().actor(fleet, 1, how, &[])?.0))
     }
 
-    /// True if it adapts to tasks.
+    /// True if the policy adapts to tasks.
     pub fn adapts(&self) -> bool {
         self.family() != Family::SingleTask
     }
 
-    /// True if actions are drawn where environments are on the host, as those of policies are that adapt there.
+    /// True if actions in environments of the host are always drawn, as by policies that adapt there.
     pub fn draws_only(&self) -> bool {
         self.adapts() && self.env().on_host()
     }
 
-    /// The environments that an executor must run for such an evaluation.
+    /// The environments that an executor must have for this evaluation.
     ///
     /// # Errors
     /// [`Error::Config`] if there are too few or too many episodes, or for a meta-test of a policy that does not adapt.
@@ -56,10 +56,11 @@ impl Evaluator {
         }
     }
 
-    /// An episode in each environment of an executor, in order of their numbers. `seed` names first states and draws.
+    /// Plays an episode in each environment of an executor, in order of their numbers. `seed` names first states and
+    /// draws.
     ///
-    /// A policy that adapts plays one in each group, after it has adapted to a held-out task there; or a trial of
-    /// several, by its memory. It draws its actions.
+    /// A policy that adapts plays one in each group, after it has adapted to a held-out task there, or a trial of
+    /// several by its memory. It draws its actions.
     ///
     /// # Errors
     /// If the executor does not fit, for the most probable actions of a policy that adapts, or if an environment or the
@@ -111,7 +112,7 @@ impl Evaluator {
         Ok(samples.paths().map(episode).collect())
     }
 
-    /// The test episodes of a meta-test, task by task, as [`MetaEvaluator`] plays them.
+    /// Plays the test episodes of a meta-test, task by task, like [`MetaEvaluator`].
     async fn play_tests(&self, executor: Box<dyn Executor>, sizes: TestSizes, key: Key) -> Result<Vec<Episode>> {
         let fleet = executor.fleet().clone();
         let mut test = MetaEvaluator::new(executor);
@@ -127,14 +128,14 @@ impl Evaluator {
         Ok(samples.paths().map(episode).collect())
     }
 
-    /// How an episode after adaptation went.
+    /// The outcome of an episode after adaptation.
     pub(in crate::train) fn outcome(&self, path: &HostPath, fleet: &Fleet) -> EpisodeOutcome {
         let success = fleet.info.iter().position(|name| name == SUCCESS).map(|at| (at, fleet.info.len()));
         EpisodeOutcome::of(path, self.fitted().course().discount, success)
     }
 }
 
-/// The error that a policy which adapts on the host has no most probable actions there.
+/// The error about the most probable actions of a policy that adapts on the host, where it has none.
 pub(in crate::train) fn drawn_only() -> Error {
     let problem = "policies draw their actions where they adapt to environments of the host; set it to false";
     Error::config("deterministic", problem)

@@ -1,4 +1,4 @@
-//! Episodes of a trained policy step by step.
+//! Trajectories: episodes of a trained policy, step by step.
 
 use super::episode_program::EpisodeProgram;
 use super::evaluation::{Episodes, bad_count, eval_key};
@@ -7,21 +7,21 @@ use super::under_test::PolicyArrays;
 use crate::rng::{self, Key, streams};
 use crate::{Device, Result};
 
-/// One episode step by step, for drawing.
+/// An episode step by step, for drawing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trajectory {
-    /// State before each step, and the one that the last step led to.
+    /// The state before each step, and the state after the last one.
     pub states: Vec<Vec<f32>>,
-    /// Action of each step as the environment got it.
+    /// The action of each step, as the environment got it.
     pub actions: Vec<Vec<f32>>,
-    /// Reward of each step.
+    /// The reward of each step.
     pub rewards: Vec<f32>,
-    /// Parameters of the task; empty if the environment has a single one.
+    /// The parameters of the task; empty if the environment has a single task.
     pub task: Vec<f32>,
 }
 
 impl EpisodeProgram {
-    /// The recorded steps of each episode of the only policy.
+    /// Plays the episodes of a single policy and records their steps.
     async fn trajectories(&mut self, device: &Device, policy: &PolicyArrays, key: Key) -> Result<Vec<Trajectory>> {
         let out = self.run(device, policy, &[key])?;
         let lengths = device.read_u32(out.get("lengths")?).await?;
@@ -32,7 +32,7 @@ impl EpisodeProgram {
             true => Vec::new(),
             false => device.read_f32(out.get("task")?).await?,
         };
-        // Arrays are in order of time, with all episodes of a step one behind the other.
+        // The arrays are in order of time; the rows of a step are all episodes, one behind the other.
         let count = self.of.episodes;
         let rows = |flat: &[f32], width: usize, episode: usize| -> Vec<Vec<f32>> {
             let length = lengths[episode] as usize;
@@ -43,7 +43,8 @@ impl EpisodeProgram {
             let mut states = rows(&states, self.env.state_len(), episode);
             let actions = rows(&actions, spec.action.dim(), episode);
             let task = tasks.chunks(spec.task.len().max(1)).nth(episode).unwrap_or_default().to_vec();
-            // On the device the next episode has begun by then. The keys are those of policies that do not adapt.
+            // On the device the next episode has begun by then, so the last state is computed by a step of its own. The
+            // keys are those of policies that do not adapt.
             if let (Some(state), Some(action), []) = (states.last(), actions.last(), &task[..]) {
                 let key = rng::fold_in(rng::fold_in(key, streams::ENV), lengths[episode]);
                 states.push(self.env.next_state(state, action, &[], key, episode as u32)?);
@@ -55,7 +56,7 @@ impl EpisodeProgram {
 }
 
 impl Evaluator {
-    /// The first episode of [`evaluate`](Self::evaluate) with the same seed, step by step.
+    /// Plays the first episode of [`evaluate`](Self::evaluate) with the same seed, step by step.
     ///
     /// # Errors
     /// If the device fails.
@@ -64,7 +65,7 @@ impl Evaluator {
         first.pop().ok_or_else(|| bad_count(0))
     }
 
-    /// The first `count` episodes of [`evaluate`](Self::evaluate) with the same seed, step by step.
+    /// Plays the first `count` episodes of [`evaluate`](Self::evaluate) with the same seed, step by step.
     ///
     /// # Errors
     /// If `count` is 0 or more than [`MAX_EPISODES`](crate::train::MAX_EPISODES), or the device fails.

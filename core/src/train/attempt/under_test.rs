@@ -1,13 +1,13 @@
-//! Trained parameters as programs get them, and held-out tasks beside them.
+//! Policies under test, as inputs of programs, with held-out tasks.
 
 use crate::env::EnvDef;
 use crate::rng::Key;
 use crate::{Array, Context, DType, Device, Program, Result, State, Tensor};
 
-/// The arrays of policies, stacked over seeds: inputs of evaluation programs.
+/// The arrays of policies, stacked over seeds, which are inputs of evaluation programs.
 #[derive(Clone, Debug)]
 pub(in crate::train) struct PolicyArrays {
-    /// As [`Algorithm::policy_entries`] names them, with a leading axis of seeds.
+    /// The arrays with their names in [`Algorithm::policy_entries`], each with a leading axis of seeds.
     pub arrays: Vec<(&'static str, Array)>,
 }
 
@@ -17,9 +17,9 @@ pub(in crate::train) struct UnderTest<'a> {
     pub device: &'a Device,
     pub env: &'a EnvDef,
     pub policy: &'a PolicyArrays,
-    /// Names episodes, and tasks where none are given.
+    /// The key that names episodes, and tasks if none are given.
     pub key: Key,
-    /// Tasks `[M, D]`.
+    /// The given tasks, `[M, D]`.
     pub given: Option<&'a Array>,
 }
 
@@ -33,7 +33,7 @@ impl UnderTest<'_> {
         program.run(&State::new(), &inputs, &[])
     }
 
-    /// The given tasks, if any, in a trace.
+    /// Declares the given tasks, if any, as an input of a trace.
     pub fn declare(&self, cx: &mut Context) -> Option<Tensor> {
         self.given.map(|tasks| cx.input("given", &tasks.shape, DType::F32))
     }

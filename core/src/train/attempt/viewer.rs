@@ -1,4 +1,4 @@
-//! Watching a policy play: many environments side by side, one step at a time.
+//! Viewers of a policy that plays in many environments side by side, one step at a time.
 
 use super::evaluator::Evaluator;
 use super::under_test::PolicyArrays;
@@ -10,10 +10,10 @@ use crate::rng::{key_from_seed, streams};
 use crate::tensor::Named;
 use crate::{Array, Context, DType, Device, Error, Program, Result, State};
 
-/// Most environments to watch.
+/// The most environments to watch.
 const MAX_ENVS: usize = 1 << 16;
 
-/// Environments that a policy plays for somebody to look at. An episode that ends is followed by a new one.
+/// Environments in which a policy plays for somebody to look at. When an episode ends, a new one begins.
 #[derive(Debug)]
 pub struct Viewer {
     device: Device,
@@ -28,8 +28,8 @@ pub struct Viewer {
 }
 
 impl Viewer {
-    /// `count` environments, at their first states, in which `policy` plays the most probable actions if
-    /// `deterministic`.
+    /// Makes a viewer of `count` environments at their first states, in which `policy` plays, by the most probable
+    /// actions if `deterministic`.
     ///
     /// # Errors
     /// [`Error::Config`] for a policy that adapts to tasks, an environment of the host, no
@@ -64,7 +64,7 @@ impl Viewer {
         Ok(Viewer { device, policy: policy.policy().clone(), step, key, state, count, steps: 0, env })
     }
 
-    /// Go on with the parameters of another policy of the same run.
+    /// Replaces the parameters by those of another policy of the same run.
     ///
     /// # Errors
     /// [`Error::Program`] if it is not of the same shape or on another device.
@@ -81,7 +81,7 @@ impl Viewer {
         Ok(())
     }
 
-    /// One step everywhere.
+    /// Makes one step in all environments.
     ///
     /// # Errors
     /// If the device fails.
@@ -93,7 +93,7 @@ impl Viewer {
         Ok(())
     }
 
-    /// States of all environments, `[count]` times [`EnvDef::state_len`] numbers.
+    /// The states of all environments, `[count]` times [`EnvDef::state_len`] numbers.
     ///
     /// # Errors
     /// If the device fails.
@@ -101,18 +101,18 @@ impl Viewer {
         self.device.read_f32(self.state.get("env_state")?).await
     }
 
-    /// The environment that is played.
+    /// The environment in which the policy plays.
     pub fn env(&self) -> &EnvDef {
         &self.env
     }
 
-    /// How many environments there are.
+    /// The number of environments.
     pub fn count(&self) -> usize {
         self.count
     }
 }
 
-/// The environments in a trace.
+/// The environments, in a trace.
 struct Rows<'a> {
     env: &'a EnvDef,
     algorithm: &'a dyn Algorithm,
@@ -121,7 +121,7 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Calls `trace` with what plays in all environments.
+    /// Calls `trace` with a play in all environments.
     fn play(&self, cx: &mut Context, trace: impl FnOnce(&mut Context, Play<'_>)) {
         let (held, policy) = (self.algorithm.declare_policy(cx, 1), self.algorithm.policy());
         let acting = self.algorithm.start(&held, self.count);
@@ -131,7 +131,7 @@ impl Rows<'_> {
         trace(cx, Play { env: self.env, policy: &*policy, acting: &acting, how: self.how, rows, tasks: None, keys });
     }
 
-    /// Traces the beginning, and gives names and shapes of what the policy remembers.
+    /// Traces the beginning of episodes. Gives names and shapes of the policy's memory.
     fn first(&self, cx: &mut Context) -> Vec<(&'static str, Vec<usize>)> {
         let mut remembered = Vec::new();
         self.play(cx, |cx, play| {
@@ -192,7 +192,7 @@ mod tests {
             viewer.advance().unwrap();
         }
         let again = pollster::block_on(viewer.states()).unwrap();
-        // What fell is upright again.
+        // The pole that fell is upright again.
         assert!(again[2].abs() <= 0.05 && again.len() == 20, "{again:?}");
     }
 

@@ -1,4 +1,4 @@
-//! The latest finished episodes of a seed: what the metrics `rollout/ep_…` are computed from.
+//! Finished episodes: the latest ones of a seed, from which the metrics `rollout/ep_…` are computed.
 
 use safetensors::tensor::Dtype;
 
@@ -7,22 +7,22 @@ use super::wrong::wrong;
 use crate::Result;
 use crate::algo::Metrics;
 
-/// Episodes that the reported mean return covers at least, once that many have ended.
+/// The least number of episodes that the reported mean return covers, once that many have ended.
 const WINDOW: usize = 100;
 
 /// The latest finished episodes of a seed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::train) struct Finished {
-    /// Number, sum of returns and sum of lengths of the episodes of each of the latest iterations that hold [`WINDOW`]
-    /// of them.
+    /// The number, the sum of returns and the sum of lengths of each iteration's episodes, in the latest iterations
+    /// that hold [`WINDOW`] episodes.
     pub iterations: Vec<[f64; 3]>,
-    /// Returns of the latest episodes, at most [`WINDOW`], the oldest first.
+    /// The returns of the latest episodes, at most [`WINDOW`], the oldest first.
     pub returns: Vec<f64>,
 }
 
 impl Finished {
-    /// Adds an iteration, and the returns of its episodes as [`Metrics::returns`] has them; drops what is not needed
-    /// any more.
+    /// Adds an iteration, and the returns of its episodes in the form of [`Metrics::returns`]; drops what is no longer
+    /// needed.
     pub fn add(&mut self, iteration: [f64; 3], returns: &[f64]) {
         if iteration[0] > 0.0 {
             self.iterations.push(iteration);
@@ -40,19 +40,19 @@ impl Finished {
         self.returns.drain(..self.returns.len().saturating_sub(WINDOW));
     }
 
-    /// Tells whether nothing is held that is not needed any more.
+    /// Tells whether everything that is held is still needed.
     pub fn in_window(&self) -> bool {
         let but_first: f64 = self.iterations.iter().skip(1).map(|f| f[0]).sum();
         but_first < WINDOW as f64 && self.returns.len() <= WINDOW
     }
 
-    /// Mean return and length, NaN if no episode has ended.
+    /// The mean return and the mean length; NaN if no episode has ended.
     pub fn means(&self) -> [f64; 2] {
         let sum = |k: usize| self.iterations.iter().map(|f| f[k]).sum::<f64>();
         [1, 2].map(|k| if sum(0) > 0.0 { sum(k) / sum(0) } else { f64::NAN })
     }
 
-    /// Median, standard deviation, largest and smallest of the latest returns, NaN if there are none.
+    /// The median, the standard deviation, the largest and the smallest of the latest returns; NaN if there are none.
     pub fn spread(&self) -> [(&'static str, f64); 4] {
         let mut sorted = self.returns.clone();
         sorted.sort_by(f64::total_cmp);
@@ -69,12 +69,12 @@ impl Finished {
     }
 }
 
-/// Name of the record of iterations with finished episodes: host-side, in f64.
+/// The tensor of iterations with finished episodes, kept by the host in f64.
 const FINISHED: &str = "finished_episodes";
-/// Name of the record of the latest returns. Older files have none.
+/// The tensor of the latest returns. Older files do not have it.
 const RETURNS: &str = "finished_returns";
 
-/// Finished episodes as tensors: `[k, 3]` per iteration, and the latest returns, `[n]`.
+/// Finished episodes as tensors: `[k, 3]` of k iterations, and the latest returns, `[n]`.
 pub(in crate::train) fn entries(finished: &Finished) -> [Entry<'static>; 2] {
     let entry = |name: &str, numbers: &[f64], shape: Vec<usize>| {
         let bytes = numbers.iter().flat_map(|v| v.to_le_bytes()).collect();
@@ -87,7 +87,7 @@ pub(in crate::train) fn entries(finished: &Finished) -> [Entry<'static>; 2] {
     ]
 }
 
-/// The inverse of [`entries`], after so many iterations with episodes of at most `limit` steps.
+/// The inverse of [`entries`], after `iteration` iterations with episodes of at most `limit` steps.
 pub(in crate::train) fn read(entries: &[Entry<'_>], limit: usize, iteration: u64) -> Result<Finished> {
     let numbers =
         |entry: &Entry<'_>, width: &[usize]| match entry.dtype == Dtype::F64 && entry.shape.get(1..) == Some(width) {
@@ -97,8 +97,7 @@ pub(in crate::train) fn read(entries: &[Entry<'_>], limit: usize, iteration: u64
     let iterations = numbers(find(entries, FINISHED)?, &[3])?;
     let returns = entries.iter().find(|entry| entry.name == RETURNS).map(|entry| numbers(entry, &[]));
     let (iterations, returns) = (iterations.as_chunks().0.to_vec(), returns.transpose()?.unwrap_or_default());
-    // Sums of f32, of episodes that have at least one step each and at most as many as the time limit says, but for
-    // rounding.
+    // These are sums of f32, up to rounding, of episodes that have at least one step each and at most `limit`.
     let no_return = |x: &f64| x.is_nan() || x.abs() > f64::from(f32::MAX);
     let cannot_be = |[episodes, returns, steps]: &[f64; 3]| {
         let most = *episodes * limit as f64 * (1.0 + 1e-5);

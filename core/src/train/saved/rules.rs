@@ -1,5 +1,5 @@
-//! The rules that the numbers of a snapshot follow, by what its entries [hold](crate::algo::Numbers) and how they are
-//! [related](crate::algo::Relation). The reader refuses what breaks one, and the writer does not write it.
+//! Rules for the numbers of a snapshot, by the [ranges](crate::algo::Numbers) and the
+//! [relations](crate::algo::Relation) of its entries. A snapshot that breaks one is neither read nor written.
 
 use super::seed_array::{SeedArray, name, parts};
 use super::wrong::wrong;
@@ -7,23 +7,23 @@ use crate::algo::{MOMENTS, Numbers, Relation};
 use crate::nn::Layout;
 use crate::{DType, Error, Result};
 
-/// How far the run of a snapshot has come.
+/// The length of a snapshot's run so far.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::train) struct RunLength {
-    /// Iterations made.
+    /// The number of iterations made.
     pub iteration: u64,
-    /// Environment steps made: as many rows were added to each replay memory.
+    /// The number of environment steps made, each of which added a row to each replay memory.
     pub made: u64,
 }
 
-/// The share by which a sum of f32 may differ from that in f64, and two kernels in what they compute.
+/// The share by which a sum of f32 may differ from one of f64, and the results of two kernels from each other.
 const ROUNDING: f64 = 1e-5;
 
 /// The place of a number that breaks a rule, and the rule in words.
 type Broken = (usize, String);
 
-/// Checks the arrays of one seed, which are in files of that format as the layout says. Relations to arrays that are
-/// not among them, as in files of policies, are left out.
+/// Checks the arrays of one seed, which come from files of format `format`. Relations to arrays that are missing, as in
+/// files of policies, are left out.
 pub(in crate::train) fn check(arrays: &[SeedArray<'_>], layout: &Layout, format: u32, made: RunLength) -> Result<()> {
     let alone = arrays.iter().find_map(|array| Some((array, out_of_range(array)?)));
     let related = || {
@@ -42,7 +42,7 @@ fn out_of_range(array: &SeedArray<'_>) -> Option<Broken> {
     Some((at, format!("it is {numbers}")))
 }
 
-/// The first number that does not stand in a relation.
+/// The first number that breaks a relation.
 fn broken(array: &SeedArray<'_>, relation: &Relation, arrays: &[SeedArray<'_>], made: RunLength) -> Option<Broken> {
     let find = |name: &str| arrays.iter().find(|array| array.entry.name == name);
     let first = |fits: &dyn Fn(usize, f64) -> bool| array.numbers().enumerate().find(|(at, x)| !fits(*at, *x));
@@ -108,7 +108,7 @@ fn broken(array: &SeedArray<'_>, relation: &Relation, arrays: &[SeedArray<'_>], 
     }
 }
 
-/// The error that a number of an array breaks a rule, by the tensor that holds it and its place there.
+/// The error about a number of an array that breaks a rule, by the tensor that holds it and its place there.
 fn cannot_hold(array: &SeedArray<'_>, layout: &Layout, format: u32, at: usize, why: &str) -> Error {
     let parts = parts(&array.entry, layout, format);
     let found = parts.iter().find_map(|part| Some((part, part.places().position(|place| place == at)?)));
@@ -124,7 +124,7 @@ fn cannot_hold(array: &SeedArray<'_>, layout: &Layout, format: u32, at: usize, w
 }
 
 impl SeedArray<'_> {
-    /// The number at a place; 0 behind the last one.
+    /// The number at a place; 0 behind the last number.
     fn at(&self, at: usize) -> f64 {
         if at < self.words.len() { self.number(at) } else { 0.0 }
     }
@@ -136,7 +136,7 @@ impl SeedArray<'_> {
         }
     }
 
-    /// A number as it is shown: an f32 with its own digits.
+    /// A number as text: an f32 with its own digits.
     fn shown(&self, at: usize) -> String {
         match self.entry.dtype {
             DType::F32 => f32::from_bits(self.words[at]).to_string(),

@@ -1,11 +1,11 @@
-//! Arrays of the state of one seed, and the names that tensors of a file have for them.
+//! Arrays of the state of one seed, and the names of tensors for them in a file.
 
 use std::borrow::Cow;
 
 use crate::algo::{First, StateEntry};
 use crate::nn::{Layout, Part};
 
-/// Arrays of the state that are one tensor of another name.
+/// Arrays of the state that are one tensor each, with its name.
 const NAMES: &[(&str, &str)] = &[
     ("key", "random.key"),
     ("adam_scale", "optimiser.bias_correction"),
@@ -62,7 +62,7 @@ pub(in crate::train) struct SeedArray<'a> {
     pub words: Cow<'a, [u32]>,
 }
 
-/// The tensors that hold an array of the state; θ is made of the slices of `layout`.
+/// The tensors that hold an array of the state. θ is held by the slices of `layout`.
 pub(in crate::train) fn parts(entry: &StateEntry, layout: &Layout, format: u32) -> Vec<Part> {
     let of_parameters = |prefix: &str| {
         let mut parts = match entry.first {
@@ -86,12 +86,12 @@ pub(in crate::train) fn parts(entry: &StateEntry, layout: &Layout, format: u32) 
     }
 }
 
-/// The name of the network that acts: a policy, or values of choices in its place.
+/// The name of the acting network: a policy, or values of choices.
 pub(in crate::train) fn acting(layout: &Layout) -> &'static str {
     if layout.slices().any(|(name, ..)| name.starts_with("q.")) { "q" } else { "policy" }
 }
 
-/// The name of the tensor that an array of the state is, if it is one.
+/// The name of the tensor for an array of the state that is held by a single one.
 pub(in crate::train) fn name(of: &str) -> &str {
     NAMES.iter().find(|(ours, _)| *ours == of).map_or(of, |(_, known)| known)
 }

@@ -1,9 +1,9 @@
 //! Segments: the rows of replay memories, outside of the snapshots that name them.
 //!
-//! A [ring](crate::algo::StateEntry::ring) gets a row for each environment step, so the number of steps made says which
-//! rows it holds. They lie one after the other in segments of limited length, to which a snapshot adds those that are
-//! new since the one before. It names for each segment the first row, how many rows it has, and their checksum; bytes
-//! behind these rows belong to no snapshot.
+//! A [ring](crate::algo::StateEntry::ring) gets a row for each environment step, so that the number of steps made says
+//! which rows it holds. These lie one after the other in segments of limited length, to which a snapshot adds the rows
+//! that are new since the previous one. For each segment the snapshot names the first row, the number of rows, and
+//! their checksum; bytes behind these rows belong to no snapshot.
 
 use std::ops::Range;
 
@@ -13,13 +13,13 @@ use super::wrong::wrong;
 use crate::backend::room;
 use crate::{Error, Result};
 
-/// Most bytes of a segment.
+/// The most bytes of a segment.
 const SEGMENT_BYTES: u64 = 64 << 20;
-/// Segments that a full ring fills, at least: they go one by one, each once all of its rows are overwritten.
+/// The least number of segments of a full ring. They are deleted one by one, when all of their rows are overwritten.
 const SEGMENTS: u64 = 8;
 
-/// A checksum of 32-bit numbers: FNV-1a with 64 bits, which takes each number at once; 16 hexadecimal digits where it
-/// is written.
+/// A checksum of 32-bit numbers: FNV-1a with 64 bits, which takes each number at once. It is written as 16 hexadecimal
+/// digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 struct Checksum(u64);
@@ -48,10 +48,10 @@ impl TryFrom<String> for Checksum {
     }
 }
 
-/// Rows that lie one after the other in a file.
+/// A segment: rows that lie one after the other in a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Segment {
-    /// The number of its first row among all that were ever added, from 0.
+    /// The number of the segment's first row among all that were ever added, from 0.
     first: u64,
     rows: u64,
     checksum: Checksum,
@@ -63,14 +63,14 @@ impl Segment {
     }
 }
 
-/// A ring of rows as a snapshot names it, and the segments that hold its rows.
+/// A ring of rows as a snapshot names it, with the segments that hold its rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ring {
-    /// The tensor that it is in a snapshot of one file.
+    /// The name of its tensor in a snapshot of one file.
     pub(in crate::train) tensor: String,
-    /// The number of rows, R, and the sizes of one.
+    /// R, the number of rows, then the sizes of one row.
     pub(in crate::train) shape: Vec<usize>,
-    /// Rows that were ever added: row p of them lies at p mod R.
+    /// The number of rows that were ever added; row p of them lies at p mod R.
     pub(in crate::train) added: u64,
     segments: Vec<Segment>,
 }
@@ -78,7 +78,7 @@ pub struct Ring {
 /// Rows that follow each other both in a segment and in the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::train) struct Stretch {
-    /// Number of the segment in its ring.
+    /// The number of the segment in its ring.
     segment: usize,
     first: u64,
     rows: u64,
@@ -90,21 +90,21 @@ impl Stretch {
     }
 }
 
-/// Gives so many bytes from the beginning of the segment of that name.
+/// A function that reads a number of bytes from the beginning of a segment, by its name.
 pub type ReadSegment<'a> = &'a dyn Fn(&str, u64) -> Result<Vec<u8>>;
 
 impl Ring {
-    /// A ring without segments.
+    /// Makes a ring without segments.
     pub(in crate::train) fn new(tensor: String, shape: &[usize]) -> Ring {
         Ring { tensor, shape: shape.to_vec(), added: 0, segments: Vec::new() }
     }
 
-    /// Names of the segments, which are fit for files, and the bytes that count in each.
+    /// The names of the segments, which are fit for files, and the number of bytes that count in each.
     pub fn files(&self) -> impl Iterator<Item = (String, u64)> {
         self.segments.iter().map(|segment| (self.name(segment), segment.rows.saturating_mul(4 * self.width())))
     }
 
-    /// Tells whether a segment of this ring could have such a name.
+    /// Tells whether a segment of this ring could have this name.
     pub fn names(&self, name: &str) -> bool {
         let number = name.strip_prefix(&*self.tensor).and_then(|name| name.strip_prefix('-')?.strip_suffix(".rows"));
         number.is_some_and(|digits| digits.parse::<u64>().is_ok_and(|first| first.to_string() == digits))
@@ -118,34 +118,34 @@ impl Ring {
         self.shape.first().map_or(1, |rows| *rows as u64).max(1)
     }
 
-    /// Numbers of a row.
+    /// The count of numbers in a row.
     fn width(&self) -> u64 {
         self.shape.iter().skip(1).map(|size| *size as u64).fold(1, u64::saturating_mul)
     }
 
-    /// The rows that are held, by their numbers among all.
+    /// The rows that are held, by their numbers among all that were ever added.
     fn held(&self) -> Range<u64> {
         self.added - self.added.min(self.rows())..self.added
     }
 
-    /// Most rows of a segment.
+    /// The most rows of a segment.
     fn most(&self) -> u64 {
         (SEGMENT_BYTES / (4 * self.width()).max(1)).min(self.rows().div_ceil(SEGMENTS)).max(1)
     }
 
-    /// The most bytes that are on their way at once, of a ring of that shape.
+    /// The most bytes of a ring of this shape that are in memory at once.
     pub(in crate::train) fn bytes_at_once(shape: &[usize]) -> u64 {
         let ring = Ring::new(String::new(), shape);
         ring.most().saturating_mul(4 * ring.width())
     }
 
-    /// The row of the ring that is written next, after so many: R stands for the first one.
+    /// The row of the ring that is written next, after `added` rows: R stands for the first row.
     pub(in crate::train) fn next(rows: usize, added: u64) -> u64 {
         if added == 0 { 0 } else { (added - 1) % (rows as u64).max(1) + 1 }
     }
 
-    /// Goes on to so many rows in all, of a ring of that shape: what is to be put into segments, in order. Segments
-    /// whose rows are all overwritten are no more.
+    /// Advances the ring to `added` rows in all. Gives the stretches that are to be put into segments, in order.
+    /// Segments whose rows are all overwritten are dropped.
     pub(in crate::train) fn advance(&mut self, shape: &[usize], added: u64) -> Result<Vec<Stretch>> {
         if self.added > added || self.shape.get(1..) != shape.get(1..) {
             return Err(Error::Program(format!("the segments of `{}` are not of this training", self.tensor)));
@@ -156,7 +156,7 @@ impl Ring {
         let mut first = self.segments.last().map_or(held.start, Segment::end);
         let mut stretches = Vec::new();
         while first < added {
-            // They begin at the same rows whenever snapshots are made.
+            // Segments begin at the same rows whenever snapshots are made.
             if first.is_multiple_of(most) || self.segments.is_empty() {
                 self.segments.push(Segment { first, rows: 0, checksum: Checksum::EMPTY });
             }
@@ -167,13 +167,13 @@ impl Ring {
         Ok(stretches)
     }
 
-    /// The elements of the ring in which a stretch lies.
+    /// The elements of the ring that a stretch covers.
     pub(in crate::train) fn elements(&self, stretch: Stretch) -> Range<usize> {
         let first = stretch.first % self.rows() * self.width();
         first as usize..(first + stretch.rows * self.width()) as usize
     }
 
-    /// Adds a stretch to its segment: its name, and the byte from which on it takes these numbers.
+    /// Adds a stretch to its segment. Gives the segment's name, and the byte at which its numbers begin.
     pub(in crate::train) fn put(&mut self, stretch: Stretch, words: &[u32]) -> Result<(String, u64)> {
         let offset = self.segments.get(stretch.segment).map_or(0, |segment| segment.rows) * 4 * self.width();
         let missing = || Error::Program("a segment is missing".to_owned());
@@ -184,7 +184,7 @@ impl Ring {
         Ok((self.name(&segment), offset))
     }
 
-    /// Checks that it is what a state has after so many rows: a tensor of that shape, all of whose rows are in
+    /// Checks that the ring is that of a state after `added` rows: a tensor of this shape, all of whose rows are in
     /// segments.
     pub(in crate::train) fn check(&self, shape: &[usize], added: u64) -> Result<()> {
         let Ring { tensor, .. } = self;
@@ -208,8 +208,8 @@ impl Ring {
         Err(wrong(format!("the segments of `{tensor}` do not hold its rows {held:?}")))
     }
 
-    /// Reads all rows that are held, segment by segment: `put` takes numbers, and the element of the ring from which on
-    /// they lie. `finite`: they are floating-point numbers, and can be no others.
+    /// Reads all rows that are held, segment by segment. `put` takes numbers, and the element of the ring at which they
+    /// begin. With `finite`, numbers must be finite floating-point ones.
     pub(in crate::train) fn read(
         &self,
         finite: bool,

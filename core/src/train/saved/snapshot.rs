@@ -1,6 +1,7 @@
 //! Snapshots: one safetensors file with everything, configuration and versions in its header, no time and no path.
 //!
-//! Here is the file: its header, that it is whole, and that its numbers can be. `tensors` names what is in it.
+//! This module has the file: its header, and the checks that it is whole and that its numbers are possible. `tensors`
+//! has the names of its content.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -19,58 +20,61 @@ use crate::train::setup::register::algorithm;
 use crate::train::setup::{MAX_STEPS, check_steps};
 use crate::{Error, Result};
 
-/// Version of the format. Raised when an older program could misread a newer file.
+/// The version of the format. It is raised when an older program could misread a newer file.
 const FORMAT: u32 = 4;
-/// Version of files whose rows are in segments, as many as iterations plan; where they may be others, it is [`FORMAT`].
+/// The version of files with rows in segments, one for each planned step. If there may be other numbers of rows, it is
+/// [`FORMAT`].
 const FORMAT_OF_SEGMENTS: u32 = 3;
-/// Version of files that hold all of it themselves, which older programs read as well.
+/// The version of files that hold everything themselves, which older programs read as well.
 const FORMAT_OF_WHOLE: u32 = 2;
 
-/// Version of the program.
+/// The version of the program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Key of the header in the file's metadata. One only: a map of several has no fixed order of bytes.
+/// The key of the header in the file's metadata. It is the only one: the bytes of a map of several keys have no fixed
+/// order.
 const KEY: &str = "quickstudy";
 
-/// The kinds of files.
+/// The kinds of snapshots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(in crate::train) enum SnapshotKind {
-    /// All that training changes.
+    /// A session: all that training changes.
     Session,
-    /// Parameters and normalisers.
+    /// A policy: parameters and normalisers.
     Policy,
 }
 
-/// The header.
+/// The header of a file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(in crate::train) struct Header {
     pub format: u32,
-    /// Version of the program that wrote the file.
+    /// The version of the program that wrote the file.
     version: String,
     pub kind: SnapshotKind,
     pub algorithm: String,
     pub env: String,
     pub seed: u64,
-    /// Environment steps that the run makes in all.
+    /// The number of environment steps that the run is to make in all.
     pub steps: u64,
-    /// Iterations made.
+    /// The number of iterations made.
     pub iteration: u64,
-    /// Environment steps made.
+    /// The number of environment steps made.
     pub env_steps: u64,
     /// The rule by which the run ends.
     #[serde(skip_serializing_if = "EndRule::is_planned")]
     pub budget: EndRule,
     /// The settings that the algorithm looks at.
     pub config: toml::Table,
-    /// Rings that are in segments, and no tensors of the file.
+    /// The rings whose rows are in segments instead of the file's tensors.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rings: Vec<Ring>,
-    /// FNV-1a of the rest of the header and of the tensors, 16 digits: safetensors has no check of its own.
+    /// The checksum of the rest of the header and of the tensors, FNV-1a with 16 digits: safetensors has none of its
+    /// own.
     checksum: String,
 }
 
-/// The header as it is read: it may hold settings that the algorithm does not look at.
+/// The header as it is read: it may have settings that the algorithm does not look at.
 #[derive(Deserialize)]
 struct Written<'a> {
     format: u32,
@@ -81,19 +85,19 @@ struct Written<'a> {
     seed: u64,
     steps: u64,
     iteration: u64,
-    /// Files of older versions have it not: they counted steps as planned.
+    /// The number of environment steps made. Files of older versions do not have it: they counted steps as planned.
     env_steps: Option<u64>,
     #[serde(default)]
     budget: EndRule,
     config: toml::Table,
     #[serde(default)]
     rings: Vec<Ring>,
-    /// The digits themselves, at their place in the header's text.
+    /// The digits of the checksum, at their place in the header's text.
     checksum: &'a str,
 }
 
 impl Written<'_> {
-    /// The header, and the algorithm that it names: one of the caller's `own`, or a built-in one.
+    /// Makes the header, and finds the algorithm that it names: one of the caller's `own`, or a built-in one.
     fn header(self, own: &[&'static AlgorithmDef]) -> Result<(Header, &'static AlgorithmDef)> {
         let Written {
             format,
@@ -145,7 +149,7 @@ impl Written<'_> {
     }
 }
 
-/// Only what tells whether the rest can be read.
+/// The part of a header that tells whether the rest can be read.
 #[derive(Deserialize)]
 struct Version {
     format: u64,
@@ -153,7 +157,7 @@ struct Version {
     version: String,
 }
 
-/// Counts the keys of a JSON object, those that are there twice included.
+/// The number of keys in a JSON object, repeated keys included.
 struct KeyCount(usize);
 
 impl<'de> Deserialize<'de> for KeyCount {
@@ -177,18 +181,18 @@ impl<'de> Visitor<'de> for KeyCount {
     }
 }
 
-/// One tensor.
+/// A tensor of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::train) struct Entry<'a> {
     pub name: String,
     pub dtype: Dtype,
     pub shape: Vec<usize>,
-    /// Little-endian; of a file that is read they stay where they are.
+    /// The bytes, little-endian; when a file is read they stay in place.
     pub bytes: Cow<'a, [u8]>,
 }
 
 impl Entry<'_> {
-    /// Its numbers, if it has floating-point ones.
+    /// The numbers, if they are floating-point ones.
     pub fn numbers(&self) -> Box<dyn Iterator<Item = f64> + '_> {
         match self.dtype {
             Dtype::F32 => Box::new(self.bytes.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b).into())),
@@ -197,12 +201,12 @@ impl Entry<'_> {
         }
     }
 
-    /// The number of the first element that is NaN or infinite, and what it is.
+    /// The index and the value of the first element that is NaN or infinite.
     fn non_finite(&self) -> Option<(usize, f64)> {
         self.numbers().enumerate().find(|(_, x)| !x.is_finite())
     }
 
-    /// The index of its element number `at`: `[2, 0]`.
+    /// The place of element number `at`, such as `[2, 0]`.
     fn place(&self, mut at: usize) -> Vec<usize> {
         let mut index = vec![0; self.shape.len()];
         for (i, size) in index.iter_mut().zip(&self.shape).rev() {
@@ -211,14 +215,14 @@ impl Entry<'_> {
         index
     }
 
-    /// The error that its element number `at` cannot be that number.
+    /// The error about element number `at`, which cannot be `number`.
     fn cannot_hold(&self, at: usize, number: f64) -> Error {
         wrong(format!("the tensor `{}` holds {number} at {:?}, which cannot be", self.name, self.place(at)))
     }
 }
 
 impl Header {
-    /// Environment steps that a run of this algorithm has made, whether they can be or not.
+    /// The number of environment steps that a run of this algorithm has made, unchecked.
     pub fn made(&self, algorithm: &dyn Algorithm) -> u64 {
         if self.env_steps == AS_PLANNED { algorithm.planned(self.iteration) } else { self.env_steps }
     }
@@ -241,8 +245,8 @@ impl Header {
         }
     }
 
-    /// Makes the header of a file beside which these rings are in segments. `counted`: iterations
-    /// may add other numbers of rows than planned.
+    /// Makes the header of a file with these rings in segments. With `counted`, iterations may add other numbers of
+    /// rows than planned.
     pub fn with_rings(self, rings: Vec<Ring>, counted: bool) -> Header {
         let format = match (rings.is_empty(), counted) {
             (true, _) => FORMAT_OF_WHOLE,
@@ -253,10 +257,10 @@ impl Header {
     }
 }
 
-/// Stands for steps that a file does not tell.
+/// The value of [`Header::env_steps`] for a file that does not give it.
 const AS_PLANNED: u64 = u64::MAX;
 
-/// The environment steps that a run of this algorithm has made.
+/// The number of environment steps that a run of this algorithm has made, checked.
 pub(in crate::train) fn steps_made(header: &Header, algorithm: &dyn Algorithm) -> Result<u64> {
     let (iteration, made) = (header.iteration, header.made(algorithm));
     let least = if algorithm.counts_steps() { made } else { algorithm.planned(iteration) };
@@ -264,7 +268,7 @@ pub(in crate::train) fn steps_made(header: &Header, algorithm: &dyn Algorithm) -
         let batch = algorithm.batch();
         return Err(wrong(format!("{iteration} iterations of {batch} steps are more than can be made")));
     }
-    // Each iteration makes a step at least.
+    // Each iteration makes at least one step.
     let most = algorithm.most(iteration);
     match (iteration..=most.max(algorithm.planned(iteration))).contains(&made) {
         true => Ok(made),
@@ -274,7 +278,7 @@ pub(in crate::train) fn steps_made(header: &Header, algorithm: &dyn Algorithm) -
     }
 }
 
-/// The error that the state of that seed contains NaN or infinity.
+/// The error about NaN or infinity in the state of a seed.
 pub(in crate::train) fn not_saved(seed: u64, name: &str, number: f64, place: &[usize]) -> Error {
     Error::NonFinite(format!(
         "seed {seed} has {number} in `{name}` at {place:?}, so this state is not saved; look at the environment's \
@@ -290,10 +294,10 @@ pub(in crate::train) fn expect_finite(seed: u64, entries: &[Entry<'_>]) -> Resul
     }
 }
 
-/// The file's bytes; the same for the same content. All numbers are finite.
+/// The bytes of a file, which are the same for the same content. All numbers must be finite.
 pub(in crate::train) fn encode(mut header: Header, entries: &[Entry<'_>]) -> Result<Vec<u8>> {
     let text = |header: &Header| serde_json::to_string(header).map_err(|e| wrong(e.to_string()));
-    // The digits are no part of what they are computed from.
+    // The digits of the checksum are left out when it is computed.
     header.checksum = checksum([text(&Header { checksum: String::new(), ..header.clone() })?, String::new()], entries);
     let json = text(&header)?;
     let mut views = Vec::with_capacity(entries.len());
@@ -306,10 +310,10 @@ pub(in crate::train) fn encode(mut header: Header, entries: &[Entry<'_>]) -> Res
     serialize(views, Some([(KEY.to_owned(), json)].into_iter().collect())).map_err(|e| wrong(e.to_string()))
 }
 
-/// The content of a file: header, algorithm and tensors, sorted by name.
+/// The content of a file: its header, its algorithm, and its tensors, sorted by name.
 pub(in crate::train) type Decoded<'a> = (Header, &'static AlgorithmDef, Vec<Entry<'a>>);
 
-/// Reads a file that is intact, of a built-in algorithm or of one of the caller's `own`.
+/// Reads a file of a built-in algorithm or of one of the caller's `own`, and checks that it is intact.
 pub(in crate::train) fn decode<'a>(bytes: &'a [u8], own: &[&'static AlgorithmDef]) -> Result<Decoded<'a>> {
     let ((header, def, entries), around) = open(bytes, own)?;
     if checksum(around, &entries) != header.checksum {
@@ -321,7 +325,8 @@ pub(in crate::train) fn decode<'a>(bytes: &'a [u8], own: &[&'static AlgorithmDef
     Ok((header, def, entries))
 }
 
-/// The content of a file whose numbers nobody has looked at, and its header's text around the digits of the checksum.
+/// Reads a file without looking at its numbers. Also gives its header's text before and after the digits of the
+/// checksum.
 pub(in crate::train) fn open<'a>(bytes: &'a [u8], own: &[&'static AlgorithmDef]) -> Result<(Decoded<'a>, [String; 2])> {
     let damaged =
         |e: safetensors::SafeTensorError| wrong(format!("this is no safetensors file, or a damaged one ({e})"));
@@ -341,7 +346,7 @@ pub(in crate::train) fn open<'a>(bytes: &'a [u8], own: &[&'static AlgorithmDef])
     let around = [json[..digits].to_owned(), json[digits + written.checksum.len()..].to_owned()];
     let (header, def) = written.header(own)?;
     let file = SafeTensors::deserialize(bytes).map_err(damaged)?;
-    // The metadata's entry is a key beside those of the tensors.
+    // The entry of the metadata is a key beside those of the tensors.
     let keys = serde_json::from_slice::<KeyCount>(&bytes[8..8 + length]).map_or(0, |keys| keys.0);
     if keys != file.len() + 1 {
         return Err(wrong("the file is damaged: it names a tensor twice"));
@@ -374,7 +379,7 @@ fn checksum(text: [String; 2], entries: &[Entry<'_>]) -> String {
     format!("{hash:016x}")
 }
 
-/// The tensor of that name.
+/// Finds the tensor of this name.
 pub(in crate::train) fn find<'a, 'b>(entries: &'b [Entry<'a>], name: &str) -> Result<&'b Entry<'a>> {
     entries.iter().find(|e| e.name == name).ok_or_else(|| wrong(format!("the tensor `{name}` is missing")))
 }
@@ -430,7 +435,7 @@ mod tests {
             for flip in [1, 32, 255] {
                 let mut broken = bytes.clone();
                 broken[i] ^= flip;
-                // A flip may be without meaning (a space that pads the header), but never change what is read.
+                // A flip may have no effect, as in a space that pads the header, but never changes what is read.
                 let result = read(&broken);
                 assert!(result.is_err() || result.unwrap() == original, "byte {i} ^ {flip}");
             }

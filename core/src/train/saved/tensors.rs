@@ -1,8 +1,8 @@
-//! How snapshots name what training changes: a tensor per layer, the optimiser's moments beside it, all by their
-//! meaning.
+//! Tensors of snapshots, with names for all that training changes: a tensor per layer, and the optimiser's moments
+//! beside it.
 //!
-//! `docs/snapshots.md` explains the layout to those who read the files. Snapshots of format 1 held the arrays of the
-//! state as they are in memory, θ as one vector.
+//! `docs/snapshots.md` explains the tensors to readers of the files. Snapshots of format 1 held the arrays of the state
+//! as they are in memory, with θ as one vector.
 
 use safetensors::tensor::Dtype;
 
@@ -17,12 +17,13 @@ use crate::nn::{Layout, Part};
 use crate::policy::OBS_LIMIT;
 use crate::{DType, Result};
 
-/// The tensor that an array of the state is.
+/// Finds the tensor for an array of the state that is held by a single one.
 pub(in crate::train) fn tensor<'a, 'b>(tensors: &'b [Entry<'a>], entry: &StateEntry) -> Result<&'b Entry<'a>> {
     fitting(tensors, &Part::of_array(name(entry.name), &entry.shape), dtype(entry.dtype))
 }
 
-/// Names of the tensors that hold these entries in a file of that format, and of those that follow from them.
+/// The names of the tensors that hold these entries in a file of format `format`, and of those that are derived from
+/// them.
 pub(in crate::train) fn names(entries: &[StateEntry], layout: &Layout, format: u32) -> Vec<String> {
     let zeros =
         |entry: &StateEntry| SeedArray { entry: entry.clone(), words: vec![0; entry.shape.iter().product()].into() };
@@ -31,7 +32,7 @@ pub(in crate::train) fn names(entries: &[StateEntry], layout: &Layout, format: u
     parts.map(|part| part.name).chain(derived.into_iter().map(|entry| entry.name)).collect()
 }
 
-/// Checks the shapes of the tensors that hold these entries, as far as a file of that format has them.
+/// Checks the shapes of the tensors that hold these entries, as far as a file of format `format` has them.
 pub(in crate::train) fn check_shapes(
     tensors: &[Entry<'_>],
     format: u32,
@@ -46,7 +47,7 @@ pub(in crate::train) fn check_shapes(
     Ok(())
 }
 
-/// The tensors of a file that holds these arrays.
+/// The tensors of a file with these arrays.
 ///
 /// # Errors
 /// [`Error::Memory`](crate::Error::Memory) if there is no room for them.
@@ -63,7 +64,7 @@ pub(in crate::train) fn written(arrays: &[SeedArray<'_>], layout: &Layout) -> Re
     Ok(entries)
 }
 
-/// The inverse of [`written`]: these arrays of the tensors of a file, whose run has come so far.
+/// The inverse of [`written`]: reads these arrays from the tensors of a file, and checks them by the length of its run.
 pub(in crate::train) fn read(
     tensors: &[Entry<'_>],
     format: u32,
@@ -73,7 +74,7 @@ pub(in crate::train) fn read(
 ) -> Result<Vec<SeedArray<'static>>> {
     let arrays = entries.iter().map(|entry| array(tensors, format, entry, layout)).collect::<Result<Vec<_>>>()?;
     rules::check(&arrays, layout, format, made)?;
-    // A number that a file holds twice is the same twice.
+    // A number that a file holds twice must be the same in both places.
     for expected in derived(&arrays, layout).into_iter().filter(|_| format > 1) {
         if *find(tensors, &expected.name)? != expected {
             return Err(wrong(format!("the tensor `{}` does not follow from those of `policy.0`", expected.name)));
@@ -84,7 +85,7 @@ pub(in crate::train) fn read(
 
 fn array(tensors: &[Entry<'_>], format: u32, entry: &StateEntry, layout: &Layout) -> Result<SeedArray<'static>> {
     let parts = parts(entry, layout, format);
-    // All are looked at before memory is taken for what the header speaks of.
+    // All tensors are checked before memory is taken by the header's sizes.
     let tensors = parts.iter().map(|part| fitting(tensors, part, dtype(entry.dtype))).collect::<Result<Vec<_>>>()?;
     let len = parts.iter().map(|part| part.shape.iter().product::<usize>()).sum();
     let mut words = room(len)?;

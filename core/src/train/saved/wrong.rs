@@ -1,4 +1,4 @@
-//! Errors of files that cannot be what they say.
+//! Errors about files whose content is wrong.
 
 use crate::Error;
 
@@ -7,10 +7,11 @@ pub(in crate::train) fn wrong(problem: impl AsRef<str>) -> Error {
     Error::Snapshot(shown(problem.as_ref()))
 }
 
-/// Most characters of a message.
+/// The most characters of a message.
 const LONGEST: usize = 400;
 
-/// Makes text from a file fit to be shown: on one line, of limited length, and without signs that steer terminals.
+/// Makes text from a file fit to be shown: on one line, of limited length, and without characters that control
+/// terminals.
 pub(in crate::train) fn shown(text: &str) -> String {
     let steers = |c: char| {
         c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

@@ -1,10 +1,10 @@
-//! Sessions for those who wait. Browsers cannot.
+//! Blocking steps of sessions, which browsers cannot make.
 
 use super::{Row, Session};
 use crate::Result;
 
 impl Session {
-    /// [`step`](Session::step), and waits for it.
+    /// Makes an iteration like [`step`](Session::step), and waits for it.
     ///
     /// # Errors
     /// As [`step`](Session::step).
@@ -12,7 +12,7 @@ impl Session {
         pollster::block_on(self.step())
     }
 
-    /// Steps until all iterations are made; `each` gets the rows of each of them.
+    /// Makes iterations until all are made; `each` gets the rows of each.
     ///
     /// # Errors
     /// As [`step`](Session::step).

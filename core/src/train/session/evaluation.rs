@@ -11,8 +11,8 @@ use crate::train::attempt::under_test::PolicyArrays;
 use crate::{Result, State};
 
 impl Session {
-    /// Makes ready what [`evaluate`](Self::evaluate) will run, so that a number of episodes that cannot be evaluated is
-    /// found before anything is trained.
+    /// Prepares the program of [`evaluate`](Self::evaluate), so that an evaluation that does not fit fails before
+    /// training.
     ///
     /// # Errors
     /// As [`evaluate`](Self::evaluate).
@@ -27,24 +27,24 @@ impl Session {
         Ok(())
     }
 
-    /// The program that evaluates so many stacked policies, the one that is there if it is the same.
+    /// The program that evaluates `policies` stacked policies, which is the existing one if that has the same sizes.
     fn evaluation_of(&mut self, policies: usize, played: Evaluation) -> Result<EpisodeProgram> {
         let of = played.of(policies, true);
         if let Some(known) = self.evaluations.iter().position(|program| program.of == of) {
             return Ok(self.evaluations.swap_remove(known));
         }
         let lower: &[&'static str] = if of.sizes.is_some() { &TestSizes::KEYS } else { &["eval_episodes"] };
-        // Of other evaluations nothing is needed any more.
+        // Programs of other evaluations are no longer needed.
         self.evaluations.retain(|program| program.of.seeds != policies);
         EpisodeProgram::new(&self.device, self.setup.env.device()?, &**self.setup.fitted(), of)
             .map_err(|error| error.lowered_by(lower))
     }
 
-    /// Episodes of the deterministic policy of each seed: so many, or those of a meta-test in its own sizes. Policies
-    /// that adapt on the host draw their actions.
+    /// Plays episodes of the deterministic policy of each seed: a number of them, or the test episodes of a meta-test.
+    /// Policies that adapt on the host draw their actions.
     ///
-    /// Random numbers are of a stream of their own, so that evaluating changes nothing about training. They depend on
-    /// the seed and the number of iterations that it has made.
+    /// Random numbers have a stream of their own, so that evaluating changes nothing about training. They depend on the
+    /// seed and the number of iterations that it has made.
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) for no episodes or too many; or if an environment or the device fails.
@@ -52,8 +52,8 @@ impl Session {
         self.evaluate_seeds(&(0..self.seeds.len()).collect::<Vec<_>>(), played).await
     }
 
-    /// [Evaluates](Session::evaluate) the seeds of these numbers, from 0: those that are trained now together if they
-    /// are all among them, and others one by one. Either way the episodes are the same.
+    /// [Evaluates](Session::evaluate) the seeds of these numbers, from 0. The seeds that are now trained are evaluated
+    /// together if all of them are among these, and all others one by one. The episodes are the same either way.
     ///
     /// # Errors
     /// As [`evaluate`](Session::evaluate), and if there is no such seed.

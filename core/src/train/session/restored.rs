@@ -18,16 +18,16 @@ use crate::train::setup::Setup;
 use crate::train::setup::own::Own;
 use crate::{Array, DType, Device, Result, State};
 
-/// The content of snapshots.
+/// The content of the snapshots of a session.
 pub(in crate::train) struct Restored {
     pub setup: Setup,
-    /// How far each seed has come.
+    /// The progress of each seed.
     pub seeds: Vec<SeedProgress>,
-    /// Seeds that have made as many iterations, with their arrays: one stack at least.
+    /// Stacks of seeds with the same number of iterations, with their arrays; at least one.
     pub stacks: Vec<Stack>,
 }
 
-/// Reads snapshots, one per seed, of runs that differ in the seed alone.
+/// Reads snapshots, one per seed, of runs that differ only in the seed.
 pub(in crate::train) fn restored(device: &Device, own: &Own<'_>, snapshots: &[Saved<'_>]) -> Result<Restored> {
     let decoded: Vec<Decoded<'_>> =
         snapshots.iter().map(|saved| snapshot::decode(saved.file, own.algorithms)).collect::<Result<_>>()?;
@@ -50,13 +50,14 @@ pub(in crate::train) fn restored(device: &Device, own: &Own<'_>, snapshots: &[Sa
     }
     let rings = fitted.entries(setup.env.state_len()).into_iter().filter(|entry| entry.ring.is_some());
     let rings: Vec<StateEntry> = rings.collect();
-    // The words of all but the rings, once by seed and once stacked, and of rings what is read at once.
+    // The bytes are the words of all entries but rings, once by seed and once stacked, and the part of a ring that is
+    // read at once.
     let elsewhere = |name: &str| rings.iter().any(|ring| seed_array::name(ring.name) == name);
     let tensors = decoded.iter().flat_map(|(.., tensors)| tensors).filter(|tensor| !elsewhere(&tensor.name));
     let bytes = tensors.map(|tensor| 2 * tensor.bytes.len() as u64).sum::<u64>();
     let at_once = rings.iter().map(|ring| 2 * Ring::bytes_at_once(&ring.shape)).max().unwrap_or(0);
     let _copies = device.take_on_host(bytes.saturating_add(at_once))?;
-    // Seeds that wait are trained after those that have fewer iterations behind them.
+    // Waiting seeds are trained after those that have made fewer iterations.
     let mut iterations: Vec<u64> = seeds.iter().map(|seed| seed.iteration).collect();
     iterations.sort_unstable();
     iterations.dedup();
@@ -68,7 +69,7 @@ pub(in crate::train) fn restored(device: &Device, own: &Own<'_>, snapshots: &[Sa
     Ok(Restored { setup, seeds, stacks })
 }
 
-/// The arrays of some of the seeds.
+/// Stacks the arrays of some of the seeds.
 fn stack(
     device: &Device,
     setup: &Setup,
@@ -114,8 +115,8 @@ fn stack(
     Ok(Stack { seeds: of_stack, state, episodes })
 }
 
-/// The snapshots that can go on as one session, by their numbers: runs that differ in the seed alone and
-/// have made as many iterations. Of a stack that ended while it was saved, some seeds may be one snapshot
+/// The snapshots that can continue as one session, by their numbers: those of runs that differ only in the seed and
+/// have made the same number of iterations. If a stack ended while it was saved, some of its seeds may be one snapshot
 /// ahead. A file that cannot be read stands alone.
 pub fn stacks<'a>(own: impl Into<Own<'a>>, files: &[&[u8]]) -> Vec<Vec<usize>> {
     let own = own.into();
@@ -157,7 +158,7 @@ fn check_alike(header: &Header, first: &Header) -> Result<()> {
     Ok(())
 }
 
-/// Checks that the next row of a ring is the one that follows so many.
+/// Checks that the next row of a ring is the one that follows `added` rows.
 fn check_next(arrays: &[SeedArray<'_>], ring: &StateEntry, added: u64) -> Result<()> {
     let next = arrays.iter().find(|array| Some(array.entry.name) == ring.ring);
     let found = next.and_then(|next| next.words.first()).copied().unwrap_or(0);
@@ -169,8 +170,7 @@ fn check_next(arrays: &[SeedArray<'_>], ring: &StateEntry, added: u64) -> Result
     Err(wrong(format!("the tensor `{name}` holds {found}, and after {added} rows it is {expected}")))
 }
 
-/// Fills the part of a stacked ring that is the seed's of that number, from the file's tensor or its segments, without
-/// a copy of it.
+/// Fills a seed's part of a stacked ring from the file's tensor or its segments, without a copy of it.
 fn fill(
     device: &Device,
     (array, seed): (&Array, usize),
@@ -178,7 +178,7 @@ fn fill(
     added: u64,
     (saved, (header, _, tensors)): (&Saved<'_>, &Decoded<'_>),
 ) -> Result<()> {
-    /// Numbers that are written at once.
+    /// The count of numbers that are written at once.
     const SOME: usize = 1 << 16;
     let before = seed * entry.shape.iter().product::<usize>();
     if let Some(ring) = ring_of(header, entry) {

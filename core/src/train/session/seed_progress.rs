@@ -1,4 +1,4 @@
-//! How far the run of one seed has come.
+//! The progress of the run of one seed.
 
 use crate::train::saved::finished::Finished;
 use crate::train::saved::segments::Ring;
@@ -6,15 +6,15 @@ use crate::train::saved::segments::Ring;
 /// The progress of one seed of a session.
 #[derive(Clone, Debug, Default)]
 pub(in crate::train) struct SeedProgress {
-    /// Iterations made.
+    /// The number of iterations made.
     pub iteration: u64,
-    /// Environment steps made.
+    /// The number of environment steps made.
     pub made: u64,
     /// The latest finished episodes.
     pub finished: Finished,
-    /// The segments that the snapshot named from which it was restored.
+    /// The segments that the snapshot named from which the seed was restored.
     pub segments: Vec<Ring>,
-    /// Its snapshot was written by an earlier version, for which it was finished: that ended runs by the steps that
-    /// were planned.
+    /// True if the seed's snapshot was written by an earlier version, for which it was finished: that version ended
+    /// runs by planned steps.
     pub ended_as_planned: bool,
 }

@@ -1,4 +1,4 @@
-//! Snapshots of a session's seeds: whole, or in parts that cost what is new.
+//! Snapshots of a session's seeds: whole, or in parts that cost only what is new.
 
 use std::collections::VecDeque;
 
@@ -16,8 +16,8 @@ use crate::train::saved::tensors;
 use crate::train::session::Session;
 use crate::{DType, Error, Result};
 
-/// The state of a session's seeds, from which snapshots are made one by one: small entries are copied to the host
-/// at once, bulk ones are read seed by seed.
+/// A copy of the state of a session's seeds, from which snapshots are made one by one. Small entries are copied to the
+/// host at once, and bulk entries are read seed by seed.
 #[derive(Debug)]
 pub struct Snapshots<'a> {
     session: &'a Session,
@@ -32,15 +32,15 @@ pub struct Snapshots<'a> {
 struct StackCopy {
     /// The numbers of its seeds, in order of the rows.
     seeds: Vec<usize>,
-    /// Words of all seeds of each entry; none where it is bulk.
+    /// The words of each entry, over all seeds; none for bulk entries.
     words: Vec<Vec<u32>>,
-    /// The places of each seed's environments in their episodes on the host, if they can save these.
+    /// The running episodes of each seed's environments on the host, if they can be saved.
     episodes: Option<Vec<Vec<u8>>>,
 }
 
 impl Session {
-    /// Everything needed to go on with the seed of this number, from 0, alone or stacked: the same bytes for the same
-    /// training.
+    /// Makes the snapshot of seed number `index`, from 0, with everything needed to continue it, alone or stacked. The
+    /// same training gives the same bytes.
     ///
     /// # Errors
     /// If there is no such seed or the device fails.
@@ -48,7 +48,7 @@ impl Session {
         self.snapshots_of(&[index]).await?.encode(index).await
     }
 
-    /// The snapshots of all seeds, whole or in parts.
+    /// Copies the state for snapshots of all seeds, whole or in parts.
     ///
     /// # Errors
     /// If the device fails.
@@ -56,7 +56,7 @@ impl Session {
         self.snapshots_of(&(0..self.seeds.len()).collect::<Vec<_>>()).await
     }
 
-    /// The snapshots of the seeds of these numbers, from 0, whole or in parts.
+    /// Copies the state for snapshots of the seeds of these numbers, from 0, whole or in parts.
     ///
     /// # Errors
     /// If the device fails.
@@ -65,7 +65,7 @@ impl Session {
         Snapshots::of(self, SnapshotKind::Session, self.entries(), seeds).await
     }
 
-    /// Parameters, normalisers and configuration of the seed of this number, from 0: what
+    /// Makes the policy's snapshot of seed number `index`, from 0: parameters, normalisers and configuration, which
     /// [`Evaluator`](crate::train::Evaluator) needs.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ impl Session {
         self.policy_snapshots_of(&[index]).await?.encode(index).await
     }
 
-    /// The policies of all seeds, read from the device once.
+    /// Copies the policies of all seeds, which are read from the device once.
     ///
     /// # Errors
     /// If the device fails.
@@ -82,7 +82,7 @@ impl Session {
         self.policy_snapshots_of(&(0..self.seeds.len()).collect::<Vec<_>>()).await
     }
 
-    /// The policies of the seeds of these numbers, from 0, read from the device once.
+    /// Copies the policies of the seeds of these numbers, from 0, which are read from the device once.
     ///
     /// # Errors
     /// If the device fails.
@@ -93,7 +93,7 @@ impl Session {
 }
 
 impl<'a> Snapshots<'a> {
-    /// Snapshots of the seeds of these numbers, and of those that are stacked with them.
+    /// Copies the state of the seeds of these numbers, and of the seeds that are stacked with them.
     pub(in crate::train) async fn of(
         session: &'a Session,
         kind: SnapshotKind,
@@ -119,7 +119,7 @@ impl<'a> Snapshots<'a> {
         Ok(Snapshots { session, kind, entries, stacks, layout: session.layout().clone() })
     }
 
-    /// The copied words of a seed's part of each entry.
+    /// The copied words of each entry, of one seed.
     fn words_of(&self, index: usize) -> Result<Vec<&[u32]>> {
         let place = |stack: &'_ StackCopy| stack.seeds.iter().position(|seed| *seed == index);
         let found = self.stacks.iter().find_map(|stack| Some((stack, place(stack)?)));
@@ -130,14 +130,14 @@ impl<'a> Snapshots<'a> {
         Ok(stack.words.iter().map(|words| &words[part(words)]).collect())
     }
 
-    /// Where a seed's environments of the host are in their episodes.
+    /// The running episodes of a seed's environments on the host, as bytes.
     fn episodes(&self, index: usize) -> Option<Vec<u8>> {
         let row = |stack: &StackCopy| stack.seeds.iter().position(|seed| *seed == index);
         let (stack, row) = self.stacks.iter().find_map(|stack| Some((stack, row(stack)?)))?;
         stack.episodes.as_ref()?.get(row).cloned()
     }
 
-    /// The whole snapshot of the seed of this number, from 0.
+    /// Makes the whole snapshot of seed number `index`, from 0.
     ///
     /// # Errors
     /// If there is no such seed, or the device fails; [`Error::Memory`] if there is no room for it.
@@ -145,9 +145,9 @@ impl<'a> Snapshots<'a> {
         self.file(index, Vec::new()).await
     }
 
-    /// A snapshot of the seed of this number, from 0, in parts: rows of its replay memory that are new since
-    /// the segments of the snapshot before, `saved`, which were none before the first one; and a small file,
-    /// which is worth something once these are kept.
+    /// Makes a snapshot in parts of seed number `index`, from 0: the rows of its replay memory that are new since
+    /// `saved`, the segments of the previous snapshot, or none; and a small file, which is valid once these rows are
+    /// kept.
     ///
     /// # Errors
     /// If there is no such seed, or the segments are not its own.
@@ -166,7 +166,7 @@ impl<'a> Snapshots<'a> {
         Ok(SnapshotParts { of: self, index, rings, stretches })
     }
 
-    /// The entries that are rings, and the names of those that say which row is next.
+    /// The entries that are rings, with the names of the entries that say which row is next.
     fn rings(&self) -> impl Iterator<Item = (&StateEntry, &'static str)> {
         self.entries.iter().filter_map(|entry| Some((entry, entry.ring?)))
     }
@@ -185,7 +185,7 @@ impl<'a> Snapshots<'a> {
         }
     }
 
-    /// The file; entries of `rings` are only named in it.
+    /// Makes the file, which only names the entries of `rings`.
     async fn file(&self, index: usize, rings: Vec<Ring>) -> Result<Vec<u8>> {
         let (session, setup) = (self.session, self.session.setup());
         let (words, (state, row)) = (self.words_of(index)?, session.place_of(index)?);
@@ -196,7 +196,7 @@ impl<'a> Snapshots<'a> {
                 true => {
                     let array = state.get(entry.name)?;
                     let len = array.len() / array.shape[0];
-                    // Its words, the tensor's bytes and the file's.
+                    // The bytes are those of the words, of the tensor, and of the file.
                     bulk.push(session.device().take_on_host(12 * len as u64)?);
                     session.device().read_part(array, row * len..(row + 1) * len).await?.into()
                 }
@@ -211,8 +211,8 @@ impl<'a> Snapshots<'a> {
         }
         let seed = setup.seeds[index];
         snapshot::expect_finite(seed, &entries)?;
-        // What a reader would refuse is not written: its rules are looked at in the numbers, its header and all else in
-        // the file.
+        // A file that a reader would refuse is not written: its rules are checked on the numbers, on the header, and on
+        // the rest of the file.
         let unsaved = |error: Error| match error {
             Error::Snapshot(problem) => {
                 Error::Unsaved(format!("seed {seed}: {problem}; this is an error of the algorithm"))
@@ -234,7 +234,7 @@ impl<'a> Snapshots<'a> {
         Ok(bytes)
     }
 
-    /// Checks that a file can be read, but for its numbers.
+    /// Checks that a file can be read, without its numbers.
     fn check(&self, bytes: &[u8]) -> Result<()> {
         let setup = self.session.setup();
         let ((header, _, entries), _) = snapshot::open(bytes, &[setup.algorithm])?;
@@ -252,7 +252,7 @@ pub struct SnapshotParts<'a> {
     of: &'a Snapshots<'a>,
     index: usize,
     rings: Vec<Ring>,
-    /// Rows that are to be read, each with the number of its ring.
+    /// The rows that are still to be read, each with the number of its ring.
     stretches: VecDeque<(usize, Stretch)>,
 }
 
@@ -263,15 +263,15 @@ pub struct SegmentRows {
     pub segment: String,
     /// Offset in the segment to write at; bytes from here on belong to no snapshot.
     pub offset: u64,
-    /// The bytes themselves.
+    /// The bytes to write.
     pub bytes: Vec<u8>,
 }
 
 impl SnapshotParts<'_> {
-    /// The next rows that are new, read from the device; none after the last ones.
+    /// Reads the next new rows from the device; none after the last ones.
     ///
     /// # Errors
-    /// [`Error::NonFinite`] for a number that is none; or if the device fails.
+    /// [`Error::NonFinite`] for NaN or infinity in a row; or if the device fails.
     pub async fn rows(&mut self) -> Result<Option<SegmentRows>> {
         let Some((ring, stretch)) = self.stretches.pop_front() else { return Ok(None) };
         let session = self.of.session;
@@ -298,8 +298,8 @@ impl SnapshotParts<'_> {
         Ok(Some(SegmentRows { segment, offset, bytes }))
     }
 
-    /// The small file, to be kept once all rows are, and the segments that it names: the next snapshot goes on from
-    /// them, and all others are needed no more once the file has taken the place of the one before.
+    /// Makes the small file, which is to be kept once all rows are, and gives the segments that it names. The next
+    /// snapshot adds to these; all other segments are no longer needed once the file has replaced the previous one.
     ///
     /// # Errors
     /// If rows are left; or if the device fails.

@@ -1,8 +1,8 @@
-//! Stacks of a session: seeds that have made as many iterations are trained together.
+//! Stacks of a session: seeds with the same number of iterations are trained together.
 //!
-//! A seed whose steps are made leaves the stack, and the others go on as if they had been alone from the beginning:
-//! their arrays are copied into smaller ones, and programs are made for these. Seeds that wait, because they have come
-//! to another iteration, are trained once all before them have ended.
+//! A seed that has made its steps leaves the stack, and the others continue as if they had always been alone: their
+//! arrays are copied into smaller ones, for which programs are compiled. Seeds that wait, because they have made other
+//! numbers of iterations, are trained once all before them have ended.
 
 use super::Session;
 use crate::train::setup::Setup;
@@ -11,30 +11,30 @@ use crate::{Device, Result, State};
 /// Seeds that are not trained now, with arrays of their own.
 #[derive(Debug)]
 pub(in crate::train) struct Stack {
-    /// Their numbers, in order of the arrays' rows.
+    /// The seeds' numbers, in order of the arrays' rows.
     pub seeds: Vec<usize>,
-    /// Their arrays.
+    /// The seeds' arrays.
     pub state: State,
-    /// Where the environments of each are in their episodes on the host, if that was saved.
+    /// The running episodes of each seed's environments on the host, if they were saved.
     pub episodes: Option<Vec<Vec<u8>>>,
 }
 
 impl Session {
-    /// The numbers of the seeds that the last iteration was of, or that the first one will be of, in order of its rows.
+    /// The numbers of the seeds of the last iteration, or of the first one before it is made, in order of its rows.
     pub fn running(&self) -> &[usize] {
         &self.stack
     }
 
-    /// Tells whether the seed of this number, from 0, has made all of its steps. A warm-up whose episodes were longer
-    /// than planned is not the end of a run: an iteration of the last stage follows.
+    /// Tells whether seed number `index`, from 0, has made all of its steps. A warm-up whose episodes were longer than
+    /// planned is not the end of a run: an iteration of the last stage follows.
     pub fn is_done(&self, index: usize) -> bool {
         let fitted = self.setup.fitted();
         let last_stage = |iteration: u64| fitted.stage(iteration.saturating_sub(1)) + 1 >= fitted.stages();
         self.seeds.get(index).is_none_or(|seed| seed.made >= self.setup.steps && last_stage(seed.iteration))
     }
 
-    /// Makes ready the stack that is trained next: the present one without its seeds that are done, or one that waits.
-    /// Where all seeds are done, the present one goes on.
+    /// Prepares the stack that is trained next: the current one without its seeds that are done, or one that waits. If
+    /// all seeds are done, the current one stays.
     pub(super) async fn take_turn(&mut self) -> Result<()> {
         let unfinished = |seeds: &[usize]| seeds.iter().any(|seed| !self.is_done(*seed));
         let mut next_episodes = None;
@@ -53,7 +53,7 @@ impl Session {
             next_episodes.clone_from(&next.episodes);
             (next.seeds, next.state, next.episodes)
         };
-        // Until there are programs for it.
+        // The state is torn until there are programs for it.
         self.torn = true;
         let (done, rest): (Vec<usize>, Vec<usize>) = (0..stack.len()).partition(|row| self.is_done(stack[*row]));
         let of = |rows: &[usize]| rows.iter().map(|row| stack[*row]).collect::<Vec<_>>();
@@ -63,7 +63,7 @@ impl Session {
             let [rest, done_state] = split(&self.device, state, [&rest, &done]).await?;
             let of_done = |all: Vec<Vec<u8>>| done.iter().map(|row| all[*row].clone()).collect();
             self.parked.push(Stack { seeds: of(&done), state: done_state, episodes: episodes.map(of_done) });
-            // The others begin anew, as an executor does of which some groups are left out.
+            // The other seeds begin new episodes, as in an executor some of whose groups are left out.
             next_episodes = None;
             rest
         };
@@ -77,7 +77,7 @@ impl Session {
         Ok(())
     }
 
-    /// The arrays in which the seed of this number is, and its row in them.
+    /// The arrays that hold a seed, and its row in them.
     pub(in crate::train) fn place_of(&self, index: usize) -> Result<(&State, usize)> {
         let row = |seeds: &[usize]| seeds.iter().position(|seed| *seed == index);
         let parked = || self.parked.iter().find_map(|stack| Some((&stack.state, row(&stack.seeds)?)));
@@ -85,8 +85,7 @@ impl Session {
         running.or_else(parked).ok_or_else(|| self.no_seed(index))
     }
 
-    /// Where the environments of these seeds, which are a stack, are in their episodes on the host; none if they cannot
-    /// save that.
+    /// The running episodes of a stack's seeds on the host, as bytes; none if the environments cannot save them.
     pub(in crate::train) async fn episodes_of(&self, seeds: &[usize]) -> Result<Option<Vec<Vec<u8>>>> {
         match self.parked.iter().find(|stack| stack.seeds == seeds) {
             Some(stack) => Ok(stack.episodes.clone()),
@@ -94,20 +93,20 @@ impl Session {
         }
     }
 
-    /// True if the next iteration begins new episodes, where a run on the host goes on from snapshots
-    /// that cannot say where its environments were.
+    /// True if the next iteration begins new episodes because a run on the host continues from snapshots that do not
+    /// hold the running ones.
     pub fn begins_anew(&self) -> bool {
         self.iteration() > 0 && self.training.begins_anew()
     }
 
-    /// All stacks, the one that is trained first.
+    /// All stacks, beginning with the one that is trained first.
     pub(in crate::train) fn stacks(&self) -> impl Iterator<Item = (&[usize], &State)> {
         let parked = self.parked.iter().map(|stack| (&stack.seeds[..], &stack.state));
         std::iter::once((&self.stack[..], self.training.state())).chain(parked)
     }
 }
 
-/// Rows of arrays in arrays of their own, one array after the other, so that of one at a time there are two.
+/// Splits arrays by rows into arrays of their own, one after the other, so that only one at a time is held twice.
 async fn split(device: &Device, state: State, parts: [&[usize]; 2]) -> Result<[State; 2]> {
     let mut split = [State::new(), State::new()];
     for (name, array) in state.into_arrays() {
@@ -122,7 +121,7 @@ async fn split(device: &Device, state: State, parts: [&[usize]; 2]) -> Result<[S
 }
 
 impl Setup {
-    /// Bytes of the arrays that are there twice while a seed leaves the others.
+    /// Bytes of the arrays that are held twice while a seed leaves the others.
     pub(in crate::train) fn bytes_of_leaving(&self) -> u64 {
         if self.seeds.len() < 2 || !self.fitted().counts_steps() {
             return 0;

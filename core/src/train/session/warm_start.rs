@@ -1,4 +1,4 @@
-//! Training that begins with what other runs have learned.
+//! Warm starts: training that begins with the results of other runs.
 
 use crate::algo::{First, StateEntry};
 use crate::nn::Layout;
@@ -10,22 +10,22 @@ use crate::train::session::Session;
 use crate::train::setup::own::Own;
 use crate::{DType, Error, Result};
 
-/// Settings by which the same parameters are different networks.
+/// Settings that change the meaning of the same parameters.
 const MEANINGS: [&str; 3] = ["activation", "reset", "normalise_observations"];
 
 impl Session {
-    /// Begins with what other runs have learned, before the first iteration: the parameters of policy and critics,
-    /// their targets, and the statistics by which observations and rewards are normalised. Optimisers, schedules,
-    /// random numbers and replay memories begin anew.
+    /// Begins with the results of other runs, before the first iteration: the parameters of policy and critics, their
+    /// targets, and the statistics by which observations and rewards are normalised. Optimisers, schedules, random
+    /// numbers and replay memories begin anew.
     ///
-    /// One snapshot is for all seeds. As many as there are seeds are for the seeds of the same numbers, or, where the
-    /// runs had others, for the seeds in order. A snapshot may be a session's, whose segments are not needed, or a
-    /// policy's: targets are then copies of its networks, and as it has no counts, the statistics of its observations
-    /// last until those of the first iteration take their place. The run may have been of another algorithm or on
-    /// another environment with the same networks.
+    /// A single snapshot is for all seeds. If there is one per seed, each is for the seed of the same number, or, if
+    /// the runs had other seeds, for the seeds in order. A snapshot may be a session's, whose segments are not needed,
+    /// or a policy's. With a policy's, targets are copies of its networks, and because it has no counts, its statistics
+    /// of observations last until those of the first iteration replace them. The run may have been of another algorithm
+    /// or on another environment with the same networks.
     ///
-    /// Snapshots of this session hold all of it: [`Session::restore`] needs the others no more. Returns, for each seed,
-    /// the number of the snapshot from which it begins.
+    /// Snapshots of this session hold everything: [`Session::restore`] no longer needs the others. Returns, for each
+    /// seed, the number of the snapshot from which it begins.
     ///
     /// # Errors
     /// [`Error::Snapshot`] if the bytes are no snapshots or their networks are others; [`Error::Config`] for another
@@ -42,7 +42,7 @@ impl Session {
         let required = self.setup().fitted().policy_entries();
         let entries: Vec<StateEntry> =
             self.entries().into_iter().filter(|entry| is_learned(entry) || required.contains(&entry.name)).collect();
-        // The words of each file and of the stack.
+        // The bytes are the words of each file and of the stack.
         let elements: usize = entries.iter().map(|entry| entry.shape.iter().product::<usize>()).sum();
         let bytes = 4 * elements as u64 * (snapshots.len() + seeds.len()) as u64;
         let _copies = self.device().take_on_host(bytes)?;
@@ -77,12 +77,12 @@ impl Session {
     }
 }
 
-/// Tells whether an entry goes from run to run.
+/// Tells whether a warm start copies an entry.
 fn is_learned(entry: &StateEntry) -> bool {
     entry.statistics || matches!(entry.first, First::Parameters(_))
 }
 
-/// For each seed, the number of the snapshot from which it begins; `of` are the seeds of these.
+/// The number of the snapshot from which each seed begins; `of` has the snapshots' seeds.
 fn sources(seeds: &[u64], of: &[u64]) -> Result<Vec<usize>> {
     let same = |seed: &u64| of.iter().position(|other| other == seed);
     match of.len() {
@@ -99,8 +99,8 @@ fn sources(seeds: &[u64], of: &[u64]) -> Result<Vec<usize>> {
     }
 }
 
-/// The words of these entries in a file; first ones of statistics that it does not have. A policy has all that is
-/// `required`.
+/// Reads the words of these entries from a file; statistics that it does not have begin with their first values. A
+/// policy must have all `required` entries.
 fn learned_by(
     (header, _, tensors): &Decoded<'_>,
     entries: &[StateEntry],
@@ -114,7 +114,7 @@ fn learned_by(
         required.contains(&entry.name) || has(entry) || (!policy && matches!(entry.first, First::Parameters(_)))
     };
     let there: Vec<StateEntry> = entries.iter().filter(needed).cloned().collect();
-    // What another environment changes is told best by shapes.
+    // Differences by another environment are best told by shapes.
     tensors::check_shapes(tensors, header.format, entries, layout)?;
     let known = tensors::names(entries, layout, header.format);
     check_networks(tensors, &tensors::names(&there, layout, header.format), &known)?;
@@ -135,8 +135,8 @@ fn learned_by(
     Ok(entries.iter().map(one).collect())
 }
 
-/// Checks that a file has all tensors that are `needed`, and of the same networks none but those that are `known`:
-/// another layer would be left out in silence.
+/// Checks that a file has all `needed` tensors, and no tensors of the same networks that are not `known`: another layer
+/// would be ignored in silence.
 fn check_networks(tensors: &[Entry<'_>], needed: &[String], known: &[String]) -> Result<()> {
     if let Some(name) = needed.iter().find(|name| tensors.iter().all(|tensor| tensor.name != **name)) {
         return Err(wrong(format!("it has no tensor `{name}`, and the networks of this run have one")));

@@ -1,6 +1,6 @@
-//! The meaning of the columns of `metrics.csv`; the same names are in `metrics.jsonl` and in TensorBoard.
+//! Metrics: the meaning of the columns of `metrics.csv`. `metrics.jsonl` and TensorBoard have the same names.
 
-/// Name and meaning of each metric, in the order of the columns.
+/// The name and meaning of each metric, in the order of the columns.
 pub const METRIC_DOCS: &[(&str, &str)] = &[
     ("time/env_steps", "environment steps made so far, summed over parallel environments"),
     ("time/iterations", "iterations so far: one rollout and its updates each"),

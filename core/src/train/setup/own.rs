@@ -1,4 +1,4 @@
-//! Environments and algorithms of the caller's.
+//! Environments and algorithms of the caller's own.
 
 use crate::algo::AlgorithmDef;
 use crate::host::EnvPlace;
@@ -6,11 +6,11 @@ use crate::train::saved::snapshot::Header;
 use crate::train::saved::wrong::wrong;
 use crate::{Error, Result};
 
-/// Environments and algorithms of the caller's, by which snapshots may have been made. What is not among
-/// them is looked for among the built-in ones.
+/// Environments and algorithms of the caller's own, which snapshots may be of. All others are looked up among the
+/// built-in ones.
 #[derive(Clone, Debug, Default)]
 pub struct Own<'a> {
-    /// The environment, whatever others there are; it must be the one that was trained on.
+    /// The only environment, if given: snapshots must have been made on it.
     pub env: Option<EnvPlace>,
     /// Environments, by their names.
     pub environments: &'a [EnvPlace],

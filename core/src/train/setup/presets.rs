@@ -1,4 +1,4 @@
-//! Settings that are known to work, per algorithm and environment.
+//! Presets: settings that are known to work, by algorithm and environment.
 
 use toml::{Table, Value};
 
@@ -8,15 +8,15 @@ use crate::{Error, Result};
 /// Settings that are known to work for an algorithm on an environment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Preset {
-    /// `ppo-cartpole`.
+    /// The name, such as `ppo-cartpole`.
     pub name: String,
-    /// Name of the algorithm.
+    /// The name of the algorithm.
     pub algorithm: &'static str,
-    /// Name of the environment.
+    /// The name of the environment.
     pub env: &'static str,
-    /// The file: TOML with the origin of each number in comments.
+    /// The text of the file: TOML with the origin of each number in comments.
     pub text: &'static str,
-    /// Environment steps per seed.
+    /// The number of environment steps per seed.
     pub steps: u64,
     /// The algorithm's settings.
     pub settings: Table,
@@ -73,12 +73,12 @@ const FILES: &[(&str, &str, &str)] = &[
 /// All presets.
 ///
 /// # Errors
-/// Never with the files that are built in; a test reads each.
+/// Never, because a test reads each of the built-in files.
 pub fn presets() -> Result<Vec<Preset>> {
     FILES.iter().map(|(algorithm, env, text)| parse(algorithm, env, text)).collect()
 }
 
-/// The preset for an algorithm on an environment, if there is one; it is that of the environment with its own time
+/// The preset for an algorithm on an environment, if there is one. It also serves the environment with another time
 /// limit.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! SAC's policy: it draws vectors, or it weighs all choices.
+//! SAC's policy, which draws vectors or weighs all choices.
 
 use super::SacConfig;
 use crate::Tensor;
@@ -8,29 +8,29 @@ use crate::nn::{Layout, Mlp};
 use crate::policy::{Distribution, NetConfig, Policy, PolicyNet, Squashed};
 use crate::{Error, Result};
 
-/// Both critics and the slices of their parameters.
+/// Both critics, and the slices of parameters.
 type Critics<'a> = (&'a [Mlp; 2], &'a [Tensor]);
 
-/// The policy at some observations.
+/// The policy's log-probabilities and values at a batch of observations.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Soft {
-    /// ln π of a draw, or its mean over all choices, `[S, B, 1]`.
+    /// ln π of a drawn action, or its mean over all choices, `[S, B, 1]`.
     pub log_prob: Tensor,
-    /// The lower critic's value of the same draw, or the mean over all choices, `[S, B, 1]`.
+    /// The lower critic's value of that action, or the mean over all choices, `[S, B, 1]`.
     pub value: Tensor,
 }
 
-/// A policy by the kind of actions.
+/// The policy, for either kind of action space.
 #[derive(Clone, Debug)]
 pub(super) enum SoftActor {
-    /// Vectors: critics read an action beside the observation.
+    /// A policy of vectors: critics read an action beside the observation.
     Vectors(Squashed),
-    /// C choices: critics value all of them, and means over them are exact (arXiv:1910.07207, section 3).
+    /// A policy of C choices: critics value all of them, and means over them are exact (arXiv:1910.07207, section 3).
     Choices(PolicyNet, usize),
 }
 
 impl SoftActor {
-    /// A policy whose slices are added to `layout`.
+    /// Makes a policy whose slices are added to `layout`.
     pub fn new(layout: &mut Layout, spec: &EnvSpec, config: &SacConfig) -> Result<SoftActor> {
         let (net, first) = (&config.net, config.replay.first_layer());
         match spec.action.choices() {
@@ -54,7 +54,7 @@ impl SoftActor {
         }
     }
 
-    /// Who acts.
+    /// The policy as others play it.
     pub fn policy(&self) -> Box<dyn Policy + '_> {
         match self {
             SoftActor::Vectors(policy) => Box::new(policy.clone()),
@@ -62,7 +62,7 @@ impl SoftActor {
         }
     }
 
-    /// Numbers that a critic reads and gives, for observations of so many.
+    /// The counts of numbers that a critic reads and gives, where an observation has `observations` numbers.
     pub fn sizes(&self, observations: usize) -> [usize; 2] {
         match self {
             SoftActor::Vectors(policy) => [observations + policy.actions(), 1],
@@ -70,7 +70,7 @@ impl SoftActor {
         }
     }
 
-    /// Both critics' values of actions, `[S, B, 1]` each.
+    /// Both critics' values of the actions that were taken, `[S, B, 1]` each.
     #[track_caller]
     pub fn taken(&self, (critics, parts): Critics<'_>, obs: Tensor, action: Tensor) -> [Tensor; 2] {
         match self {
@@ -82,7 +82,7 @@ impl SoftActor {
         }
     }
 
-    /// ln π as in [`Soft`].
+    /// ln π of drawn actions or its mean over all choices, `[S, B, 1]`, as in [`Soft`].
     #[track_caller]
     pub fn log_prob(&self, parts: &[Tensor], obs: Tensor, noise: &RowNoise) -> Tensor {
         match self {
@@ -94,7 +94,7 @@ impl SoftActor {
         }
     }
 
-    /// The policy at observations `[S, B, O]`, valued by these critics.
+    /// Evaluates the policy at observations `[S, B, O]`, with values by these critics.
     #[track_caller]
     pub fn soft(&self, parts: &[Tensor], (critics, of): Critics<'_>, obs: Tensor, noise: &RowNoise) -> Soft {
         match self {

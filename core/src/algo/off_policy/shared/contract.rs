@@ -12,27 +12,28 @@ use crate::policy::{Acting, LayersConfig, Policy};
 use crate::replay::Batch;
 use crate::tensor::{Named, Tree};
 
-/// The occasion of one update.
+/// The occasion of an update: its batch, its rates, its key and its number.
 #[derive(Clone, Copy, Debug)]
 pub struct Occasion<'a> {
-    /// [Schedules](OffPolicy::schedules) by the names of their scalars.
+    /// Values of [schedules](OffPolicy::schedules), by the names of their scalars.
     pub rates: &'a Named,
-    /// Transitions that were drawn.
+    /// The transitions that were drawn.
     pub batch: &'a Batch,
-    /// Words `[S, 1]`, this update's own.
+    /// This update's own key, words `[S, 1]`.
     pub key: [Tensor; 2],
     /// The update's number in its [period](OffPolicy::period), from 0; u32 `[]`.
     pub number: Tensor,
 }
 
-/// The result of one update.
+/// The result of an update.
 #[derive(Clone, Debug)]
 pub struct UpdateOutcome<L> {
-    /// The learner from now on.
+    /// The learner after the update.
     pub learner: L,
-    /// Metrics, the same ones of each update.
+    /// Metrics, which have the same names in each update.
     pub metrics: Metrics,
-    /// |y − Q(s, a)| of each transition before the update, `[S, B, 1]`: its priority, where batches are drawn by these.
+    /// |y − Q(s, a)| of each transition before the update, `[S, B, 1]`: its priority, if batches are drawn by
+    /// priorities.
     pub errors: Tensor,
 }
 
@@ -47,23 +48,23 @@ pub trait OffPolicy: Clone + Debug + 'static {
     /// The settings of the networks.
     fn net(&self) -> &LayersConfig;
 
-    /// Which part of θ is what.
+    /// The names and places of the slices of θ.
     fn layout(&self) -> &Layout;
 
-    /// Who acts.
+    /// The policy.
     fn policy(&self) -> Box<dyn Policy + '_>;
 
-    /// A key, and all that updates change.
+    /// Entries of a key and of all that updates change.
     fn entries(&self) -> Vec<StateEntry>;
 
-    /// The learner as a state holds it.
+    /// Reads the learner from a state.
     fn begin(&self, held: &Held) -> Self::Learner;
 
-    /// The values by which the policy acts. `rates` are [schedules](OffPolicy::schedules) by the names of their
-    /// scalars; there are none in a warm-up by even draws, where another policy acts.
+    /// The values by which the policy acts. `rates` has the values of [schedules](OffPolicy::schedules) by the names of
+    /// their scalars. It has none in a warm-up by even draws, where another policy acts.
     fn acting(&self, learner: &Self::Learner, rates: &Named) -> Acting;
 
-    /// The final values of exploration, such as ε and σ: a trained policy that explores plays by these.
+    /// The final values of exploration, such as ε and σ, by which a trained policy explores.
     fn last_rates(&self) -> Named {
         Named::new()
     }
@@ -73,23 +74,24 @@ pub trait OffPolicy: Clone + Debug + 'static {
         Vec::new()
     }
 
-    /// Tells whether the policy explores by [lasting](Policy::lasting) noise, which is drawn anew after the steps
-    /// between updates.
+    /// Tells whether the policy explores by [lasting](Policy::lasting) noise, which is drawn anew after each pass's
+    /// steps.
     fn noise_lasts(&self) -> bool {
         false
     }
 
-    /// Updates after which their kinds repeat: d where only each d-th changes the policy.
+    /// The number of updates after which their kinds repeat: d if only each d-th update changes the policy.
     fn period(&self) -> usize {
         1
     }
 
-    /// One update.
+    /// Makes an update.
     fn update(&self, learner: Self::Learner, occasion: Occasion<'_>) -> UpdateOutcome<Self::Learner>;
 
-    /// Updates the state.
+    /// Writes the learner to the state.
     fn keep(&self, it: &mut Iteration<'_>, learner: &Self::Learner);
 
-    /// As [`Algorithm::schedules`](crate::algo::Algorithm::schedules).
+    /// Values that follow a schedule in the next iteration, as
+    /// [`Algorithm::schedules`](crate::algo::Algorithm::schedules) gives them.
     fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)>;
 }

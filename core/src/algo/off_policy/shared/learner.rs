@@ -20,24 +20,24 @@ use crate::rng::streams;
 use crate::tensor::{Named, Tree};
 use crate::{DType, Error, Result, Tensor};
 
-/// Steps, a memory of them, and updates on what it holds as `C` says.
+/// An algorithm that makes steps, keeps a memory of them, and learns by the updates of `C`.
 #[derive(Clone, Debug)]
 pub struct OffPolicyLearner<C> {
     algorithm: C,
     memory: ReplayMemory,
-    /// Acts while nothing is learned.
+    /// The policy while nothing is learned: even draws.
     beginner: Uniform,
-    /// Most steps of an episode.
+    /// The most steps of an episode.
     horizon: usize,
-    /// Numbers of a task, each episode's own; 0 if there is a single one.
+    /// The count of numbers in an episode's task; 0 if there is a single task.
     tasks: usize,
 }
 
-/// The stage of an iteration that learns; before it, [`Replay::learning_starts`] steps are played and remembered.
+/// The stage of iterations that learn. Before it, [`Replay::learning_starts`] steps are played and remembered.
 const TRAINING: usize = 1;
 
 impl<C: OffPolicy> OffPolicyLearner<C> {
-    /// For an environment; if it has many tasks, a new one is drawn for each episode.
+    /// Makes the algorithm for an environment. If that has many tasks, each episode draws a new one.
     ///
     /// # Errors
     /// If a setting does not fit others.
@@ -73,7 +73,8 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
             1 => next,
             _ => Tensor::concat(&[steps.obs.slice(0, 1, t), next], 0),
         };
-        // What the time limit cut off is followed by its own last observation, and not by that of the next episode.
+        // A step that the time limit cut off is followed by the last observation of its own episode, not by the first
+        // of the next one.
         let next_obs = steps.truncated.select(played.cut_obs.unwrap_or(Tensor::poison()), next);
         Transitions {
             obs: by_seed(steps.obs),
@@ -84,12 +85,12 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
         }
     }
 
-    /// Passes after which the kinds of updates repeat: each iteration begins with the first kind.
+    /// The number of passes after which the kinds of updates repeat. Each iteration begins with the first kind.
     fn passes_of_a_period(&self) -> usize {
         period::passes(self.algorithm.replay().gradient_steps, self.algorithm.period())
     }
 
-    /// The values by which the policy acts now.
+    /// The values by which the policy acts.
     fn acting(&self, learner: &C::Learner, rates: &Named, statistics: Option<&Moments>) -> Acting {
         let Acting { parts, values } = self.algorithm.acting(learner, rates);
         let values = match statistics {
@@ -99,7 +100,7 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
         Acting { parts, values }
     }
 
-    /// Makes all updates after the pass of that number, u32 `[]`.
+    /// Makes all updates after the pass of number `pass`, u32 `[]`.
     fn updates(
         &self,
         it: &mut Iteration<'_>,
@@ -121,7 +122,7 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
         if gradient_steps == 1 {
             return update(Tensor::constant_u32(0), (learner, stored));
         }
-        // Rows are only read here; priorities change.
+        // Updates only read rows; they change priorities.
         let fixed = Stored { priorities: None, ..stored.clone() };
         let init = (learner, stored.priorities);
         let ((learner, priorities), metrics) = it.repeat(gradient_steps, &init, |_, number, (learner, priorities)| {
@@ -131,7 +132,7 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
         ((learner, Stored { priorities, ..fixed }), metrics)
     }
 
-    /// Passes that go on from where environments are, and from one to the next.
+    /// Makes the passes of an iteration, from the episodes that are running in the state.
     fn passes(
         &self,
         it: &mut Iteration<'_>,
@@ -153,7 +154,7 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
         (carried, metrics)
     }
 
-    /// One pass: steps, and then updates. `number` is the pass's, u32 `[]`.
+    /// Makes one pass, of number `number`, u32 `[]`: steps, then updates.
     fn pass(
         &self,
         it: &mut Iteration<'_>,
@@ -192,19 +193,19 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
     }
 }
 
-/// Where a run is between two passes.
+/// The state of a run between two passes.
 #[derive(Clone, Debug)]
 struct Pass<L> {
     episodes: RunningEpisodes,
     carried: Carried<L>,
 }
 
-/// All that passes change besides the episodes that run on.
+/// All that passes change besides the running episodes.
 #[derive(Clone, Debug)]
 struct Carried<L> {
     learner: L,
     stored: Stored,
-    /// Statistics of all observations so far, by which the policy and updates see them.
+    /// Statistics of all observations so far, by which the policy and updates standardise them.
     statistics: Option<Moments>,
 }
 
@@ -232,19 +233,19 @@ impl<L: Tree> Tree for Pass<L> {
     }
 }
 
-/// Who acts in the passes of an iteration, and by what.
+/// The policy of an iteration's passes, with its rates.
 struct Actors<'a> {
     policy: Box<dyn Policy + 'a>,
     rates: Named,
-    /// Names the updates' random numbers, words `[S, 1]`.
+    /// The key of the updates' random numbers, words `[S, 1]`.
     key: [Tensor; 2],
-    /// True if the policy acts, false if even draws do.
+    /// True if the policy acts, false if actions are even draws.
     acts: bool,
     /// True if passes have updates.
     learns: bool,
 }
 
-/// The batch with its observations standardised.
+/// Standardises the observations of a batch.
 #[track_caller]
 fn standardised(batch: &Batch, statistics: &Moments) -> Batch {
     let seen = |obs: Tensor| Normalised::standardised(statistics, obs);

@@ -1,19 +1,19 @@
-//! Periods: after so many updates their kinds repeat, such as those of a policy that moves in every second update only.
+//! Periods of updates, after which their kinds repeat, for policies that move only in every d-th update.
 
 use crate::Tensor;
 
-/// Passes of so many updates after which a period begins with a pass again.
+/// The number of passes, of `updates` updates each, after which a period begins with a pass again.
 pub(super) fn passes(updates: usize, period: usize) -> usize {
     period / gcd(updates, period)
 }
 
-/// The number in its period, from 0, of an update of a pass; both numbers are from 0 on, u32 `[]`. A pass has
-/// `updates`; the first begins with a period.
+/// The number of an update in its period, from 0, u32 `[]`, by the numbers of the pass and of the update in it, from 0.
+/// A pass has `updates` updates; the first pass begins with a period.
 pub(super) fn number(pass: Tensor, update: Tensor, updates: usize, period: usize) -> Tensor {
     if period == 1 {
         return Tensor::constant_u32(0);
     }
-    // Remainders first: the number of all updates may be too large for u32.
+    // Remainders are taken first: the number of all updates may be too large for u32.
     let before = match updates.is_multiple_of(period) {
         true => Tensor::constant_u32(0),
         false => remainder(pass, period) * Tensor::constant_u32((updates % period) as u32),
@@ -22,18 +22,18 @@ pub(super) fn number(pass: Tensor, update: Tensor, updates: usize, period: usize
     remainder(before + within, period)
 }
 
-/// The number of a pass among those of a period, from its number among all, any u32 `[]`, and the passes of a period.
+/// The number of a pass in its period of `passes` passes, by its number among all, any u32 `[]`.
 pub(super) fn pass(number: Tensor, passes: usize) -> Tensor {
     if passes == 1 {
         return Tensor::constant_u32(0);
     }
-    // By halves, which are exact in f32: x = 2¹² high + low.
+    // The number is split into halves, which are exact in f32: x = 2¹² high + low.
     let word = Tensor::constant_u32;
     let (high, low) = (number.shr(word(12)), number.bit_and(word((1 << 12) - 1)));
     remainder(remainder(high, passes) * word((1 << 12) % passes as u32) + low, passes)
 }
 
-/// The remainder of x / n, of whole numbers up to 2²⁴ and a number of 2 or more.
+/// The remainder of x / n, for whole numbers x up to 2²⁴ and n of 2 or more.
 fn remainder(x: Tensor, n: usize) -> Tensor {
     let word = Tensor::constant_u32;
     if n.is_power_of_two() {
@@ -62,7 +62,7 @@ mod tests {
         for (updates, period) in
             [(1u32, 2u32), (1, 3), (2, 3), (3, 2), (4, 2), (5, 64), (33, 2), (65_536, 63), (65_535, 61), (7, 1)]
         {
-            // The first passes, and the last ones that an iteration may have; updates at both ends of a pass.
+            // The first passes and the last ones that an iteration may have, with updates at both ends of a pass.
             let all: Vec<[u32; 2]> = (0..200)
                 .chain((1 << 24) - 200..1 << 24)
                 .flat_map(|pass| [0, 1, updates / 2, updates - 1].map(|update| [pass, update]))

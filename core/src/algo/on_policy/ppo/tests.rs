@@ -1,4 +1,4 @@
-//! PPO's limits and the terms of its loss.
+//! Tests of PPO's limits, and of the terms of its loss.
 
 use super::*;
 use crate::algo::Training;
@@ -12,7 +12,7 @@ use crate::{Array, Device, Program};
 #[test]
 fn a_limit_of_0_is_one_that_no_gradient_reaches() {
     let (device, env) = (Device::cpu(1), builtin("cartpole").unwrap());
-    // Bits of parameters, optimiser and metrics of two seeds after three iterations.
+    // Gives the bits of parameters, optimiser and metrics of two seeds after three iterations.
     let train = |max_grad_norm: f64| {
         let config = PpoConfig {
             max_grad_norm,
@@ -67,7 +67,7 @@ fn a_ratio_of_one_gives_minus_the_mean_advantage_and_nothing_clipped() {
 
 #[test]
 fn clipping_is_pessimistic() {
-    // Eq. 7 by hand, ε = 0.2: min(1.5, 1.2)·1, min(−1.5, −1.2)·1, min(0.5, 0.8), min(−0.5, −0.8).
+    // By hand, eq. 7 gives for ε = 0.2: min(1.5, 1.2)·1, min(−1.5, −1.2)·1, min(0.5, 0.8), min(−0.5, −0.8).
     let out = run(|| {
         let (ratio, adv) = (rows(&[1.5, 1.5, 0.5, 0.5]), rows(&[1.0, -1.0, 1.0, -1.0]));
         vec![clip_loss(ratio, adv, Tensor::constant_f32(0.2)), clip_loss(ratio, adv, Tensor::constant_f32(0.99))]
@@ -78,7 +78,8 @@ fn clipping_is_pessimistic() {
 
 #[test]
 fn the_value_loss_takes_the_larger_of_clipped_and_plain() {
-    // Old value 0, ε = 0.2. v = 1, R = 1: plain 0, clipped 0.8². v = 0.1, R = 1: both 0.9². v = −1, R = 1: 2², 1.2².
+    // The old value is 0, and ε is 0.2. v = 1, R = 1: plain 0, clipped 0.8². v = 0.1, R = 1: both 0.9². v = −1, R = 1:
+    // 2², 1.2².
     let out = run(|| {
         let (v, r) = (rows(&[1.0, 0.1, -1.0]), rows(&[1.0; 3]));
         let clip = (rows(&[0.0; 3]), Tensor::constant_f32(0.2));

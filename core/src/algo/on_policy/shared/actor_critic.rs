@@ -12,45 +12,45 @@ use crate::{DType, Tensor};
 /// The entries of the memories of policy and value function.
 pub(super) const MEMORIES: [&str; 2] = ["policy_memory", "value_memory"];
 
-/// The parameters of policy and value function that make their steps together.
+/// The division of policy and value function into groups of parameters that make their steps together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stepping {
     /// The parameters of both networks are one group.
     #[default]
     Together,
-    /// Each network's are a group of its own, the policy's first.
+    /// The parameters of each network are a group of their own, the policy's first.
     Apart,
-    /// The policy's are the only group: the value function makes no steps.
+    /// The policy's parameters are the only group: the value function makes no steps.
     Policy,
-    /// The value function's are the only group: the policy makes its steps by no optimiser.
+    /// The value function's parameters are the only group: no optimiser makes the policy's steps.
     Value,
 }
 
-/// Policy and value networks for one environment. Parameters are values: `parts` is [`Layout::split`] of θ `[S, P]`.
+/// The policy and value networks for an environment. `parts` of a function are [`Layout::split`] of θ `[S, P]`.
 #[derive(Clone, Debug)]
 pub struct ActorCritic {
-    /// Which part of θ is what.
+    /// The names and places of the slices of θ.
     pub layout: Layout,
     groups: ParameterGroups,
     /// The policy alone, on the same `parts`.
     pub policy: PolicyNet,
     value: Mlp,
-    /// The value's own memory, where the policy has one.
+    /// The value function's own memory, if the policy has one.
     value_cell: Option<MemoryCell>,
-    /// Numbers of the value function's slices.
+    /// The numbers of the value function's slices.
     of_value: Range<usize>,
 }
 
 impl ActorCritic {
-    /// Networks from the observations of an environment to its actions and to a value.
+    /// Makes networks from the observations of an environment to its actions and to a value.
     ///
-    /// Where observations are normalised, that is layer 0 of each network, and its first linear layer is number 1.
+    /// If observations are normalised, that is layer 0 of each network, and its first linear layer is number 1.
     pub fn new(spec: &EnvSpec, config: &NetConfig, sampling: &Sampling) -> ActorCritic {
         ActorCritic::remembering(spec, config, &MemoryConfig::default(), sampling)
     }
 
-    /// Networks as [`new`](ActorCritic::new) makes them, each with a memory of its own before its other layers if
-    /// `memory` asks for one.
+    /// Makes networks like [`new`](ActorCritic::new), each with a memory of its own before its other layers if `memory`
+    /// asks for one.
     pub fn remembering(spec: &EnvSpec, config: &NetConfig, memory: &MemoryConfig, sampling: &Sampling) -> ActorCritic {
         let (mut layout, first) = (Layout::new(), usize::from(sampling.normalise_observations));
         let trunk = PolicyNet::trunk(&mut layout, spec, (config, memory), first);
@@ -62,7 +62,7 @@ impl ActorCritic {
         ActorCritic { groups: ParameterGroups::one(layout.clone()), layout, policy, value, value_cell, of_value }
     }
 
-    /// The networks with their parameters in groups.
+    /// Divides the parameters of the networks into groups.
     #[must_use]
     pub fn stepping(self, stepping: Stepping) -> ActorCritic {
         let (value, all) = (self.value_places(), self.layout.len());
@@ -81,19 +81,18 @@ impl ActorCritic {
         &self.groups
     }
 
-    /// The memories of policy and value function, if they have such.
+    /// The memories of policy and value function, if they have any.
     pub fn cells(&self) -> Option<[&MemoryCell; 2]> {
         Some([self.policy.cell()?, self.value_cell.as_ref()?])
     }
 
-    /// The values by which the policy of a state acts: slices of θ and, if observations are normalised, their
-    /// statistics.
+    /// The values by which a state's policy acts: slices of θ and, if observations are normalised, their statistics.
     pub fn acting(&self, held: &Held) -> Acting {
         Acting { parts: self.layout.split(held.theta()), values: Statistics::acting(held) }
     }
 
-    /// Parts by slice, such as gradients, with 0 in those that are not of the value function; or, if `value` is false,
-    /// in those that are.
+    /// Parts by slice, such as gradients, of the value function if `value` is true, else of the policy. All others are
+    /// 0.
     #[track_caller]
     pub fn only(&self, parts: &[Tensor], value: bool) -> Vec<Tensor> {
         let one = |(i, part): (usize, &Tensor)| match self.of_value.contains(&i) == value {
@@ -109,45 +108,47 @@ impl ActorCritic {
         start(self.of_value.start)..start(self.of_value.end)
     }
 
-    /// O, how many numbers an observation has.
+    /// O, the count of numbers in an observation.
     pub fn observations(&self) -> usize {
         self.policy.observations()
     }
 
-    /// A, how many numbers an action has; 1 for a choice.
+    /// A, the count of numbers in an action; 1 for a choice.
     pub fn actions(&self) -> usize {
         self.policy.actions()
     }
 
-    /// The policy at `seen: [S, B, O]`; where it remembers, at the outputs of its memory, `[S, B, H]`.
+    /// The policy at `seen: [S, B, O]`. If it remembers, `seen` are the outputs of its memory, `[S, B, H]`.
     #[track_caller]
     pub fn distribution(&self, parts: &[Tensor], seen: Tensor) -> Distribution {
         self.policy.distribution(parts, seen)
     }
 
-    /// The value function at `seen: [S, B, O]` → `[S, B, 1]`; where it remembers, at the outputs of its memory,
+    /// The value function at `seen: [S, B, O]` → `[S, B, 1]`. If it remembers, `seen` are the outputs of its memory,
     /// `[S, B, H]`.
     #[track_caller]
     pub fn value(&self, parts: &[Tensor], seen: Tensor) -> Tensor {
         self.value.forward(parts, seen)
     }
 
-    /// The policy at the rows `obs: [S, T · B, O]` of sequences, if they are such: in order of time.
+    /// The policy at the observations `obs: [S, T · B, O]`. If it remembers, they are the rows of `sequences`, in order
+    /// of time.
     #[track_caller]
     pub fn distribution_of(&self, parts: &[Tensor], obs: Tensor, sequences: Option<&Sequences>) -> Distribution {
         let cell = self.policy.cell();
         self.distribution(parts, sequences.map_or(obs, |sequences| sequences.outputs(cell, parts, obs, 0)))
     }
 
-    /// The value function at the same rows, `[S, T · B, 1]`.
+    /// The value function at the observations `obs`, `[S, T · B, 1]`, as in
+    /// [`distribution_of`](ActorCritic::distribution_of).
     #[track_caller]
     pub fn value_of(&self, parts: &[Tensor], obs: Tensor, sequences: Option<&Sequences>) -> Tensor {
         let cell = self.value_cell.as_ref();
         self.value(parts, sequences.map_or(obs, |sequences| sequences.outputs(cell, parts, obs, 1)))
     }
 
-    /// The states of both networks' memories where a rollout begins, `[S, N, W]` each, if there are such: where an
-    /// episode has just begun, the first ones by these parameters.
+    /// The states of both networks' memories at the beginning of a rollout, `[S, N, W]` each, if they remember. Where
+    /// an episode has just begun, they are the first states by these parameters.
     pub(super) fn memories(&self, parts: &[Tensor], held: &Held) -> Option<[Tensor; 2]> {
         let cells = self.cells()?;
         let begins = held.get("env_steps").eq(Tensor::constant_u32(0));
@@ -158,9 +159,9 @@ impl ActorCritic {
         Some([state(0), state(1)])
     }
 
-    /// Everything that training changes, for one seed, with environment states of so many numbers; none
-    /// where environments keep their states to themselves. Each episode has at most `limit` steps, and its
-    /// own task of `tasks` numbers, if there are many.
+    /// Entries of all that training changes, for one seed. Environments have states of `environment` numbers, or none
+    /// where they keep their states to themselves. Each episode has at most `limit` steps, and a task of `tasks`
+    /// numbers of its own, if there are many.
     pub(super) fn entries(
         &self,
         sampling: &Sampling,

@@ -1,4 +1,4 @@
-//! The contract of on-policy algorithms: what differs between them, and what they share.
+//! The contract of on-policy algorithms: the trait in which they differ, and the algorithm that they share.
 
 use std::fmt::Debug;
 
@@ -13,60 +13,60 @@ use crate::play::Iteration;
 use crate::policy::{Acting, MemoryConfig, MemoryKind, NetConfig, Normalised, Policy};
 use crate::{Error, Result};
 
-/// The settings that all on-policy algorithms have, and what their state needs.
+/// The settings that all on-policy algorithms have, and the demands on their state.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts<'a> {
-    /// How rollouts are made.
+    /// The settings of rollouts.
     pub sampling: &'a Sampling,
     /// Sizes and kinds of the networks.
     pub net: &'a NetConfig,
     /// The memory of the networks, if they have one.
     pub memory: MemoryConfig,
-    /// The parameters that make their steps together.
+    /// The division of parameters into groups that make their steps together.
     pub stepping: Stepping,
-    /// Advantages are standardised by those of all rollouts so far.
+    /// True if advantages are standardised by statistics of all rollouts so far.
     pub running_advantages: bool,
-    /// The baseline that is fitted to each rollout; none where the value function is the baseline.
+    /// The baseline that is fitted to each rollout; none if the value function is the baseline.
     pub baseline: Option<FittedBaseline>,
 }
 
-/// `OnPolicy`: what differs between algorithms that learn from rollouts of their own policy. [`OnPolicyLearner`]: what
-/// they share.
+/// An algorithm that learns from rollouts of its own policy: the settings and steps in which it differs from others.
+/// [`OnPolicyLearner`] has what they share.
 pub trait OnPolicy: Clone + Debug {
-    /// The settings that all have.
+    /// The settings that all on-policy algorithms have.
     fn parts(&self) -> Parts<'_>;
 
-    /// The settings of rollouts, to be fitted to an environment.
+    /// The settings of rollouts, which are then fitted to an environment.
     fn sampling_mut(&mut self) -> &mut Sampling;
 
-    /// Checks every value on its own and in combination.
+    /// Checks every setting, alone and in combination.
     ///
     /// # Errors
     /// [`Error::Config`] with the first setting that cannot work and what to do about it.
     fn validate(&self) -> Result<()>;
 
-    /// Values that follow a schedule, in the next iteration, by the names of their metrics: `train/` and the
-    /// name of the iteration's scalar.
+    /// Values that follow a schedule in the next iteration, by the names of their metrics: `train/` and the name of the
+    /// iteration's scalar.
     fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)>;
 
-    /// One iteration: collects a rollout, learns from it, and keeps the new state. `turn` changes
-    /// the policy's gradients before each step.
+    /// Makes an iteration: collects a rollout, learns from it, and writes the new state. `turn`, if given, changes the
+    /// policy's gradients before each step.
     fn iteration(&self, nets: &ActorCritic, it: &mut Iteration<'_>, held: &Held, turn: Option<&dyn Turn>) -> Metrics;
 }
 
-/// Rollouts, and learning from each as the settings `C` say.
+/// An algorithm that plays rollouts and learns from each as the settings `C` say.
 #[derive(Clone, Debug)]
 pub struct OnPolicyLearner<C> {
     config: C,
     net: ActorCritic,
-    /// Most steps of an episode.
+    /// The most steps of an episode.
     horizon: usize,
-    /// Numbers of a task, each episode's own; 0 if there is a single one.
+    /// The count of numbers in an episode's task; 0 if there is a single task.
     tasks: usize,
 }
 
 impl<C: OnPolicy> OnPolicyLearner<C> {
-    /// For an environment; if it has many tasks, a new one is drawn for each episode.
+    /// Makes the algorithm for an environment. If that has many tasks, each episode draws a new one.
     ///
     /// # Errors
     /// If a setting is invalid, or does not fit the environment.
@@ -93,7 +93,7 @@ impl<C: OnPolicy> OnPolicyLearner<C> {
         Ok(OnPolicyLearner { config, net, horizon: spec.horizon, tasks: spec.task.len() })
     }
 
-    /// One iteration; `turn` changes the gradients by which the policy makes steps, if there is one.
+    /// Makes an iteration; `turn`, if given, changes the policy's gradients before each step.
     pub fn iterate(&self, it: &mut Iteration<'_>, held: &Held, turn: Option<&dyn Turn>) -> Metrics {
         self.config.iteration(&self.net, it, held, turn)
     }

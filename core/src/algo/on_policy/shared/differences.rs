@@ -1,4 +1,4 @@
-//! Losses of on-policy algorithms against finite differences, for each kind of policy.
+//! Checks of on-policy losses against finite differences, for each kind of policy.
 
 use super::{Minibatch, Sampling};
 use crate::Tensor;
@@ -11,7 +11,7 @@ use crate::rng::Threefry;
 /// The seed of the parameters around which losses are checked.
 pub const INIT: [u32; 2] = [3, 4];
 
-/// A small policy and value function of two observations.
+/// Makes a small policy and value function, for observations of two numbers.
 pub fn net(space: ActionSpace, hidden: Vec<usize>, sde: bool) -> ActorCritic {
     let spec = EnvSpec::new("e", vec![Dim::unbounded("x"); 2], space, 9);
     let config = NetConfig {
@@ -21,44 +21,44 @@ pub fn net(space: ActionSpace, hidden: Vec<usize>, sde: bool) -> ActorCritic {
     ActorCritic::new(&spec, &config, &Sampling { sde, ..Sampling::default() })
 }
 
-/// Three choices, a vector of two numbers, and such a vector with state-dependent exploration.
+/// The kinds of policies: of three choices, of vectors of two numbers, and of these with state-dependent exploration.
 fn kinds() -> [(ActionSpace, bool); 3] {
     let vector = || ActionSpace::continuous(vec![Dim::new("a", -1.0, 1.0); 2]);
     [(ActionSpace::discrete(&["l", "m", "r"]), false), (vector(), false), (vector(), true)]
 }
 
-/// Numbers as `[1, B, width]`.
+/// Makes a tensor `[1, B, width]` of numbers.
 pub fn rows(values: &[f64], width: usize) -> Tensor {
     Tensor::literal_f32(values).reshape(&[1, values.len() / width, width])
 }
 
-/// Rows of a batch.
+/// The number of rows of a batch.
 const ROWS: usize = 5;
 
-/// Numbers of a batch of five observations: what a device gives to functions of it and of θ.
+/// A batch of five observations as numbers, which a device passes to functions of the batch and of θ.
 pub struct DrawnBatch {
     obs: Vec<f64>,
     action: Vec<f64>,
     logp_old: Vec<f64>,
     value_old: Vec<f64>,
-    /// Advantages.
+    /// The advantages.
     pub advantage: Vec<f64>,
     returns: Vec<f64>,
 }
 
 impl DrawnBatch {
-    /// Numbers of a normal distribution; choices have all three values.
+    /// Draws a batch from a normal distribution; choices have all three values.
     pub fn draw(net: &ActorCritic, random: &mut Threefry) -> DrawnBatch {
         let mut numbers = |n: usize| (0..n).map(|_| 0.7 * random.normal()).collect::<Vec<f64>>();
         let (obs, logp_old) = (numbers(ROWS * 2), numbers(ROWS));
         let [value_old, advantage, returns] = [(); 3].map(|()| numbers(ROWS));
         let action = if net.actions() == 1 { vec![0.0, 1.0, 2.0, 2.0, 0.0] } else { numbers(ROWS * 2) };
-        // Around the log-probabilities of the policies here, so that some ratios are clipped.
+        // These are near the log-probabilities of the policies here, so that some ratios are clipped.
         let logp_old = logp_old.iter().map(|x| x - 1.3).collect();
         DrawnBatch { obs, action, logp_old, value_old, advantage, returns }
     }
 
-    /// The batch as constants of a trace.
+    /// Gives the batch as constants of a trace.
     pub fn trace(&self) -> Minibatch {
         Minibatch {
             obs: rows(&self.obs, 2),
@@ -73,7 +73,7 @@ impl DrawnBatch {
     }
 }
 
-/// Checks derivatives by θ of a loss, of first order within `[relative, absolute]` and of second order, for each kind
+/// Checks derivatives of a loss by θ, of first order within `[relative, absolute]` and of second order, for each kind
 /// of policy.
 #[track_caller]
 pub fn check_derivatives([relative, absolute]: [f64; 2], loss: impl Fn(&ActorCritic, &[Tensor], &Minibatch) -> Tensor) {
@@ -83,7 +83,8 @@ pub fn check_derivatives([relative, absolute]: [f64; 2], loss: impl Fn(&ActorCri
         let mut theta = net.layout.init(INIT);
         theta.iter_mut().for_each(|x| *x += 0.21 * random.normal());
         let batch = DrawnBatch::draw(&net, &mut random);
-        // State-dependent noise stops the gradient at the features, on purpose: there, the slice of the noise only.
+        // State-dependent noise stops the gradient at the features on purpose: only the slice of the noise is checked
+        // there.
         let (fixed, free) = theta.split_at(if sde { theta.len() - 6 } else { 1 });
         let of_theta = |x: &[Tensor]| {
             let theta = Tensor::concat(&[Tensor::literal_f32(fixed).unsqueeze(0), x[0]], 1);

@@ -1,4 +1,4 @@
-//! Baselines that are fitted to each rollout, in the place of a value function.
+//! Baselines that are fitted to each rollout and replace a value function.
 
 use super::{Rollout, RolloutValues, StepCredit};
 use crate::algo::{Count, Held, StateEntry};
@@ -7,41 +7,41 @@ use crate::learn::by_seed;
 use crate::play::Iteration;
 use crate::{DType, Tensor};
 
-/// The entry of the weights of a baseline that is fitted to each rollout.
+/// The entry of a fitted baseline's weights.
 pub(in crate::algo::on_policy) const WEIGHTS: &str = "baseline_weights";
 
-/// The entry of the least and the largest return that it was fitted to: predictions stay between them.
+/// The entry of the least and the largest return that a baseline was fitted to, between which predictions stay.
 pub(in crate::algo::on_policy) const RANGE: &str = "baseline_range";
 
-/// A baseline that is fitted to each rollout, and asked of the next one.
+/// A baseline that is fitted to each rollout and predicts the returns of the next one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FittedBaseline {
-    /// Its features.
+    /// The features that the baseline is linear in.
     pub baseline: Baseline,
-    /// The r of [`least_squares`](crate::credit::least_squares).
+    /// r of [`least_squares`](crate::credit::least_squares).
     pub regularisation: f64,
 }
 
-/// The predictions of a fitted baseline, and what it fits next.
+/// The predictions of a fitted baseline, and the features to which it is fitted next.
 #[derive(Clone, Copy, Debug)]
 pub struct Predictions {
-    /// Values by the fit to the rollout before.
+    /// Values by the fit to the previous rollout.
     pub values: RolloutValues,
-    /// Features of what was seen, `[S, T · N, n]`, if it has some.
+    /// Features of all that a rollout saw, `[S, T · N, n]`, if the baseline has any.
     features: Option<Tensor>,
     regularisation: f64,
 }
 
 impl FittedBaseline {
-    /// The state of a fit, where observations have so many numbers.
+    /// The entries of a fit, where observations have `observations` numbers.
     pub(super) fn entries(&self, observations: usize) -> Vec<StateEntry> {
         let width = self.baseline.width(observations);
         let fit = [(WEIGHTS, width), (RANGE, 2)].into_iter().filter(|_| width > 0);
         fit.map(|(name, width)| StateEntry::new(name, &[width], DType::F32).statistics()).collect()
     }
 
-    /// Values by the fit to the rollout before: they stay between the least and the largest return that it was made to,
-    /// as a fit says nothing of what lies far from its data. A baseline without features predicts 0.
+    /// Predicts values by the fit to the previous rollout. They stay between the least and the largest return of the
+    /// fit, because a fit says nothing about what is far from its data. A baseline without features predicts 0.
     #[track_caller]
     pub fn predict(&self, rollout: &Rollout<'_>, held: &Held) -> Predictions {
         let regularisation = self.regularisation;
@@ -65,8 +65,8 @@ impl FittedBaseline {
 }
 
 impl Predictions {
-    /// Fits the baseline to the value targets of a rollout. Where weights are not finite, a seed's fit
-    /// stays as it was: 1 there, else 0, `[S, 1]`.
+    /// Fits the baseline to the value targets of a rollout. Where new weights are not finite, a seed's fit stays as it
+    /// is; the result, `[S, 1]`, is 1 there, else 0.
     #[track_caller]
     pub fn fit(&self, rollout: &Rollout<'_>, it: &mut Iteration<'_>, held: &Held, credit: &StepCredit) -> Tensor {
         let seeds = rollout.seen.size(0);
@@ -86,8 +86,7 @@ impl Predictions {
 }
 
 impl Rollout<'_> {
-    /// The numbers of steps in their episodes, from 0, of all that was seen, f32
-    /// `[S, T · N + C · N + N, 1]`, from the state before.
+    /// The numbers of all steps in their episodes, from 0, f32 `[S, T · N + C · N + N, 1]`, by the state before.
     #[track_caller]
     fn numbers(&self, held: &Held) -> Tensor {
         let shape = self.reward.shape();
@@ -95,7 +94,7 @@ impl Rollout<'_> {
         let first = Count::of(held, [s, n]).steps;
         let (zero, one) = (Tensor::constant_u32(0), Tensor::constant_u32(1));
         let numbers = self.ends.step_numbers(first);
-        // An environment is cut off at most once in a span.
+        // Time limits cut an environment off at most once in a span.
         let spans = self.values.cut.size(1) / n;
         let cut = self.ends.truncated.select(numbers + one, zero).reshape(&[spans, t / spans, s, n, 1]);
         let cut = by_seed(cut.max_keep(1).reshape(&[spans, s, n, 1]));

@@ -11,21 +11,21 @@ use super::{Minibatch, mean};
 /// The terms of a loss of policy and value function, each `[S, 1]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Losses {
-    /// The policy's loss.
+    /// The loss of the policy.
     pub policy: Tensor,
-    /// ½ (v − R)², averaged.
+    /// The mean of ½ (v − R)².
     pub value: Tensor,
-    /// Entropy of the policy, averaged.
+    /// The mean entropy of the policy.
     pub entropy: Tensor,
-    /// Estimate of KL(old ‖ new), averaged.
+    /// The mean estimate of KL(old ‖ new).
     pub approx_kl: Tensor,
-    /// Share of samples whose ratio is outside 1 ± ε, where ratios have a limit.
+    /// The share of samples whose ratio is outside of 1 ± ε, if ratios have a limit.
     pub clip_frac: Option<Tensor>,
 }
 
 impl Losses {
-    /// The loss to minimise: policy + c₁ value − c₂ entropy, or without the value's term where the value function makes
-    /// its steps apart.
+    /// The loss to minimise: policy + c₁ value − c₂ entropy. The value's term is left out if the value function makes
+    /// its own steps.
     #[must_use]
     pub fn total(&self, value_coef: Option<f64>, entropy_coef: f64) -> Tensor {
         let policy = value_coef.map_or(self.policy, |coef| self.policy + self.value * coef);
@@ -46,7 +46,7 @@ impl Losses {
     }
 }
 
-/// The terms of −mean A ln π(a|s), the gradient of the return (Williams 1992,
+/// The terms of −mean A ln π(a|s), whose negative gradient is that of the return (Williams 1992,
 /// doi:10.1007/BF00992696), beside a value function.
 #[track_caller]
 pub fn likelihood_losses(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch, standardised: bool) -> Losses {
@@ -58,7 +58,7 @@ pub fn likelihood_losses(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch,
 }
 
 impl Minibatch {
-    /// The [loss](value_loss) of values, whose change is limited to ε if this is given, `[S, 1]`.
+    /// The [loss](value_loss) of values, `[S, 1]`; `eps`, if given, limits their change.
     #[track_caller]
     pub fn value_loss(&self, value: Tensor, eps: Option<Tensor>) -> Tensor {
         let clip = eps.map(|eps| (self.only(self.value_old), eps));
@@ -66,18 +66,19 @@ impl Minibatch {
     }
 }
 
-/// The policy's outputs at a batch, as losses need them.
+/// The policy's outputs at a batch, from which losses are computed.
 #[derive(Clone, Debug)]
 pub struct PolicyLook {
     distribution: Distribution,
     /// ln π(a|s) of the actions, `[S, B, 1]`.
     pub log_prob: Tensor,
-    /// ln π(a|s) − ln π_old(a|s), 0 where a row does not count, `[S, B, 1]`.
+    /// ln π(a|s) − ln π_old(a|s), and 0 in rows that do not count, `[S, B, 1]`.
     pub log_ratio: Tensor,
 }
 
 impl PolicyLook {
-    /// The outputs of the policy of these networks; log-probabilities are joint ones, over all numbers of an action.
+    /// Evaluates the policy of these networks at a batch. Log-probabilities are joint ones, over all numbers of an
+    /// action.
     #[track_caller]
     pub fn new(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch) -> PolicyLook {
         let distribution = net.distribution_of(parts, batch.obs, batch.sequences.as_ref());
@@ -86,7 +87,7 @@ impl PolicyLook {
         PolicyLook { distribution, log_prob, log_ratio }
     }
 
-    /// The terms of a loss whose policy's and value's terms are these.
+    /// The terms of a loss with these terms of policy and value.
     #[track_caller]
     pub fn losses(&self, policy: Tensor, batch: &Minibatch, value: Tensor) -> Losses {
         let entropy = batch.mean(self.distribution.entropy());
@@ -95,13 +96,13 @@ impl PolicyLook {
     }
 }
 
-/// −mean A ln π(a|s). `log_prob, advantage: [S, B, 1]` → `[S, 1]` to minimise.
+/// −mean A ln π(a|s), to be minimised. `log_prob, advantage: [S, B, 1]` → `[S, 1]`.
 #[track_caller]
 pub fn likelihood_loss(log_prob: Tensor, advantage: Tensor) -> Tensor {
     -mean(log_prob * advantage)
 }
 
-/// Estimate of KL(old ‖ new) that is never negative: mean of ratio − 1 − ln ratio.
+/// An estimate of KL(old ‖ new) that is never negative: the mean of ratio − 1 − ln ratio.
 ///
 /// Schulman 2020, <http://joschu.net/blog/kl-approx.html>, estimator k₃.
 #[track_caller]
@@ -109,10 +110,10 @@ pub fn approx_kl(log_ratio: Tensor) -> Tensor {
     mean(log_ratio.exp() - 1.0 - log_ratio)
 }
 
-/// Value loss, ½ (v − R)² averaged: `[S, B, 1]` → `[S, 1]`.
+/// The value loss, the mean of ½ (v − R)²: `[S, B, 1]` → `[S, 1]`.
 ///
-/// `clip`: the old values and ε: the larger of the losses with and without limiting the change of the value to ±ε (as
-/// in openai/baselines; the paper has none).
+/// `clip` has the old values and ε. The loss is then the larger one of those with and without limiting the change of
+/// the value to ±ε, as in openai/baselines; the paper has no such limit.
 #[track_caller]
 pub fn value_loss(value: Tensor, returns: Tensor, clip: Option<(Tensor, Tensor)>) -> Tensor {
     let plain = (value - returns).square();
@@ -137,8 +138,8 @@ mod tests {
     use crate::rng::Threefry;
     use crate::{Device, Program};
 
-    /// Rows that do not count change no loss, no average and no gradient, also where what they hold beside what was
-    /// seen is not finite.
+    /// Tests that rows that do not count change no loss, no average and no gradient, even if they are not finite,
+    /// except in the observations.
     #[test]
     fn losses_of_the_rows_that_count_are_those_without_the_others() {
         let net = net(ActionSpace::discrete(&["l", "m", "r"]), vec![3], false);
@@ -185,7 +186,7 @@ mod tests {
         }
     }
 
-    /// The whole loss of A2C and VPG, and the policy's part that VPG follows.
+    /// Tests the whole loss of A2C and VPG, and the policy's part, which VPG follows.
     #[test]
     fn the_likelihood_loss_has_the_gradient_of_finite_differences() {
         for standardise in [false, true] {

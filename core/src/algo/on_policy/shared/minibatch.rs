@@ -8,7 +8,7 @@ use crate::tensor::Named;
 
 use super::{Rollout, Sequences, StepCredit};
 
-/// Averaged of a rollout: `[S, B, …]`.
+/// The rows of a rollout that a step learns from, `[S, B, …]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Minibatch {
     /// Observations as the networks get them, `[S, B, O]`.
@@ -23,26 +23,26 @@ pub struct Minibatch {
     pub advantage: Tensor,
     /// Value targets, `[S, B, 1]`.
     pub returns: Tensor,
-    /// How its rows follow each other, where networks remember.
+    /// The order of its rows, if networks remember.
     pub sequences: Option<Sequences>,
-    /// 1 for rows that count, 0 for those behind the last episode, u32 `[S, B, 1]`; none where all count.
+    /// 1 for rows that count, 0 for rows behind the last episode, u32 `[S, B, 1]`; none if all count.
     pub valid: Option<Tensor>,
 }
 
 impl Minibatch {
-    /// `x: [S, B, ·]` where a row counts, 0 elsewhere.
+    /// `x: [S, B, ·]` in rows that count, 0 elsewhere.
     #[track_caller]
     pub fn only(&self, x: Tensor) -> Tensor {
         self.valid.map_or(x, |valid| valid.select(x, Tensor::constant_f32(0.0)))
     }
 
-    /// How many rows count, `[S, 1]`; none where all do.
+    /// The number of rows that count, `[S, 1]`; none if all do.
     #[track_caller]
     fn rows(&self) -> Option<Tensor> {
         self.valid.map(|valid| valid.to_f32().sum_keep(1).reshape(&[valid.size(0), 1]))
     }
 
-    /// Adds the number of rows that count, if not all do, to what is seen of this minibatch.
+    /// Adds the number of rows that count, if not all do, to the numbers that are seen of this minibatch.
     #[track_caller]
     pub fn counted(&self, seen: Named) -> Named {
         match self.rows() {
@@ -51,8 +51,8 @@ impl Minibatch {
         }
     }
 
-    /// Turns a mean over all rows, `[S, 1]`, of numbers that are 0 in rows that do not count, into the mean over those
-    /// that count.
+    /// Turns a mean over all rows, `[S, 1]`, of numbers that are 0 in rows that do not count, into the mean over the
+    /// rows that count.
     #[track_caller]
     pub fn share(&self, mean: Tensor) -> Tensor {
         match self.rows() {
@@ -61,13 +61,13 @@ impl Minibatch {
         }
     }
 
-    /// Mean over the rows that count: `[S, B, 1]` → `[S, 1]`.
+    /// The mean over the rows that count: `[S, B, 1]` → `[S, 1]`.
     #[track_caller]
     pub fn mean(&self, x: Tensor) -> Tensor {
         self.share(mean(self.only(x)))
     }
 
-    /// The advantages, [standardised](standardise) over the rows that count if this is asked for.
+    /// The advantages, [standardised](standardise) over the rows that count if `standardised` is true.
     #[track_caller]
     pub fn advantages(&self, standardised: bool) -> Tensor {
         if standardised { standardise(self.advantage, self.valid) } else { self.advantage }
@@ -75,9 +75,9 @@ impl Minibatch {
 }
 
 impl Rollout<'_> {
-    /// All that an update needs of each step in one row, `[S, T · N, O + A + 4]`: one gather per minibatch. Where
-    /// networks remember, a row has all steps of an environment, and the states of their memories before:
-    /// `[S, N, T · (O + A + 5) + W + W]`. Of whole episodes a step has one number more: whether it counts.
+    /// Puts all that an update needs of each step in one row, `[S, T · N, O + A + 4]`, so that a minibatch is one
+    /// gather. If networks remember, a row has all steps of an environment, and the states of its memories before:
+    /// `[S, N, T · (O + A + 5) + W + W]`. In whole episodes a step has one more number: 1 if it counts, else 0.
     #[track_caller]
     pub fn rows(&self, credit: &StepCredit) -> Tensor {
         let mut rest = vec![self.action, self.logp, self.values.seen, credit.advantages, credit.targets];
@@ -97,7 +97,7 @@ impl Rollout<'_> {
         }
     }
 
-    /// Some of the [rows](Rollout::rows), taken apart.
+    /// Takes some of the [rows](Rollout::rows) apart.
     #[track_caller]
     pub fn minibatch(&self, rows: Tensor) -> Minibatch {
         let whole_episodes = self.valid.is_some();
@@ -105,7 +105,7 @@ impl Rollout<'_> {
     }
 }
 
-/// The inverse of [`Rollout::rows`]; `whole_episodes`: not all steps count.
+/// The inverse of [`Rollout::rows`]; with `whole_episodes`, not all steps count.
 fn unpack(net: &ActorCritic, rows: Tensor, whole_episodes: bool) -> Minibatch {
     let (o, a) = (net.observations(), net.actions());
     let numbers = o + a + 4 + usize::from(whole_episodes);
@@ -135,8 +135,8 @@ fn unpack(net: &ActorCritic, rows: Tensor, whole_episodes: bool) -> Minibatch {
     }
 }
 
-/// Zero mean and unit (biased) deviation over the rows, `[S, B, 1]`: over all of them, or those
-/// where `valid`, u32 `[S, B, 1]`, is not 0.
+/// Standardises advantages `[S, B, 1]` to zero mean and unit (biased) deviation over all rows, or over the rows where
+/// `valid`, u32 `[S, B, 1]`, is not 0.
 #[track_caller]
 pub fn standardise(advantage: Tensor, valid: Option<Tensor>) -> Tensor {
     let rows = match valid {
@@ -148,16 +148,16 @@ pub fn standardise(advantage: Tensor, valid: Option<Tensor>) -> Tensor {
     centred * (std + 1e-8).recip()
 }
 
-/// The rows that a mean goes over.
+/// The rows that are averaged.
 enum Averaged {
-    /// All of them: 1 over their number.
+    /// All rows: 1 over their number.
     All(f64),
     /// The rows that count, and their number.
     Counted { valid: Tensor, rows: Tensor },
 }
 
 impl Averaged {
-    /// `[S, B, 1]` → `[S, 1, 1]`
+    /// The mean over the rows: `[S, B, 1]` → `[S, 1, 1]`.
     #[track_caller]
     fn mean(&self, x: Tensor) -> Tensor {
         match *self {
@@ -167,7 +167,7 @@ impl Averaged {
     }
 }
 
-/// Mean over the batch: `[S, B, 1]` → `[S, 1]`.
+/// The mean over the batch: `[S, B, 1]` → `[S, 1]`.
 #[track_caller]
 pub fn mean(x: Tensor) -> Tensor {
     let n = x.size(1) as f64;

@@ -1,5 +1,5 @@
-//! The common part of A2C, VPG, PPO, TRPO and SVPG: rollouts under the policy that is trained, their credit, steps of
-//! policy and value function, and the state that goes on.
+//! Parts that A2C, VPG, PPO, TRPO and SVPG share: rollouts under the trained policy, their credit, steps of policy and
+//! value function, and the state between iterations.
 
 mod actor_critic;
 mod config;

@@ -1,4 +1,4 @@
-//! The steps that policy and value function make on a rollout, together or apart.
+//! Steps of policy and value function on a rollout, together or apart.
 
 use super::{AdvantageScope, CriticConfig, Losses, Minibatch, PolicyGradient, Rollout, StepCredit};
 use super::{rollout::by_time, standardise};
@@ -9,34 +9,34 @@ use crate::optim::{OptimiserConfig, Trained, norm};
 use crate::play::Iteration;
 use crate::policy::Distribution;
 
-/// Standardised advantages by running moments are limited to this many deviations.
+/// The limit, in deviations, of advantages that are standardised by running statistics.
 const ADVANTAGE_LIMIT: f64 = 1e6;
 
 /// The rules of the steps of policy and value function.
 #[derive(Clone, Copy, Debug)]
 pub struct StepRules<'a> {
-    /// The optimiser of both.
+    /// The optimiser of both networks.
     pub optimiser: &'a OptimiserConfig,
-    /// The value function's part.
+    /// The settings of the value function's steps.
     pub critic: &'a CriticConfig,
-    /// Passes over the rollout, the policy's if both make their steps apart.
+    /// The number of passes over the rollout, or of the policy's passes if both networks make their steps apart.
     pub epochs: usize,
-    /// Weight of the value function's loss, where both make their steps together.
+    /// The weight of the value function's loss, if both networks make their steps together.
     pub value_coef: f64,
-    /// Weight of the entropy.
+    /// The weight of the entropy.
     pub entropy_coef: f64,
-    /// Longer gradients are scaled down to this norm; 0 for no limit.
+    /// The norm to which longer gradients are scaled down; 0 for no limit.
     pub max_grad_norm: f64,
-    /// Standardise advantages.
+    /// True if advantages are standardised.
     pub normalise_advantages: bool,
-    /// Above 0: stop an iteration's updates at 1.5 times this KL.
+    /// The target of the KL: an iteration stops its updates at 1.5 times this; 0 for no limit.
     pub target_kl: f64,
-    /// The averages that are logged: names of numbers that are seen in each minibatch.
+    /// Names of the numbers, among those seen in each minibatch, whose averages are logged.
     pub sums: &'a [&'static str],
 }
 
 impl PolicyGradient {
-    /// One pass over a rollout along the gradient of the return.
+    /// The rules of one pass over a rollout along the gradient of the return.
     pub fn steps(&self) -> StepRules<'_> {
         StepRules {
             optimiser: &self.optimiser,
@@ -52,27 +52,27 @@ impl PolicyGradient {
     }
 }
 
-/// The networks of an iteration under way: the groups of their parameters, each with its optimiser's memory.
+/// The networks during an iteration: the groups of their parameters, each with its optimiser's memory.
 #[derive(Debug)]
 pub struct Networks<'a> {
     rollout: &'a Rollout<'a>,
     steps: StepRules<'a>,
     turn: Option<&'a dyn Turn>,
-    /// The policy; of both networks, if they make their steps together.
+    /// The policy's group, or that of both networks, if they make their steps together.
     actor: Trained,
-    /// The value function, if it makes steps of its own.
+    /// The value function's group, if it makes steps of its own.
     critic: Option<Trained>,
-    /// Averages of the steps of each.
+    /// Averages over the steps of each group.
     metrics: [Metrics; 2],
-    /// Steps that were dropped, of each.
+    /// The numbers of dropped steps, by group.
     dropped: Vec<Tensor>,
-    /// Steps that were made, of each.
+    /// The numbers of steps made, by group.
     made: Vec<Tensor>,
 }
 
 impl<'a> Networks<'a> {
-    /// The networks as a state holds them. `turn` changes the policy's gradients before each step, after their norms
-    /// are limited.
+    /// Reads the networks from a state. `turn` changes the policy's gradients before each step, after their norms are
+    /// limited.
     pub fn begin(
         rollout: &'a Rollout<'a>,
         steps: StepRules<'a>,
@@ -86,14 +86,14 @@ impl<'a> Networks<'a> {
         Networks { rollout, steps, turn, actor, critic: groups.next(), metrics, dropped, made }
     }
 
-    /// θ of the value function, `[S, P]`.
+    /// The copy of θ with the value function's parameters, `[S, P]`.
     pub fn critic(&self) -> Tensor {
         self.critic.unwrap_or(self.actor).theta
     }
 
-    /// Passes over the rollout in which the policy steps along the gradient of a loss, and the value function
-    /// with it if both make their steps together. `losses` gets slices of θ, a minibatch and whether
-    /// advantages are to be standardised in it.
+    /// Makes passes over the rollout in which the policy steps along the gradient of a loss, and the value function
+    /// with it if both make their steps together. `losses` gets slices of θ, a minibatch, and true if it is to
+    /// standardise advantages in that.
     #[track_caller]
     pub fn step_policy(
         &mut self,
@@ -142,7 +142,8 @@ impl<'a> Networks<'a> {
         self.count(&end);
     }
 
-    /// Passes over the rollout in which the value function steps towards its targets, if it makes steps of its own.
+    /// Makes passes over the rollout in which the value function steps towards its targets, if it makes steps of its
+    /// own.
     #[track_caller]
     pub fn step_critic(&mut self, it: &mut Iteration<'_>, credit: &StepCredit) {
         let Some(critic) = self.critic else { return };
@@ -162,13 +163,13 @@ impl<'a> Networks<'a> {
         self.count(&end);
     }
 
-    /// Counts a fit that is no step: `dropped`, `[S, 1]`, is 1 where it was not finite.
+    /// Counts a baseline's fit; `dropped`, `[S, 1]`, is 1 where it was not finite.
     pub fn count_fit(&mut self, dropped: Tensor) {
         self.dropped.push(dropped);
     }
 
-    /// Keeps networks and rollout as the new state. Metrics of the iteration: episodes, averages, the variance that
-    /// values `explained`.
+    /// Writes networks and rollout to the state. Gives the metrics of the iteration: episodes, averages, and
+    /// `explained`, the share of variance that values explain.
     #[track_caller]
     pub fn keep(self, it: &mut Iteration<'_>, explained: Tensor) -> Metrics {
         let trained: Vec<Trained> = [self.actor].into_iter().chain(self.critic).collect();
@@ -188,7 +189,7 @@ impl<'a> Networks<'a> {
         self.made.push(end.updates);
     }
 
-    /// The norms of the gradients of both networks.
+    /// Gives the function that measures the norms of both networks' gradients.
     fn norms(&self) -> impl Fn(&[Tensor]) -> Vec<(&'static str, Tensor)> + use<'a> {
         let nets = self.rollout.nets;
         move |grads| {
@@ -211,8 +212,8 @@ impl<'a> Networks<'a> {
         self.metrics[0] = metrics;
     }
 
-    /// The credit with advantages standardised over the rollout, or by those of all rollouts so far, if this is asked
-    /// for.
+    /// The credit with advantages standardised over the rollout or by statistics of all rollouts so far, if the
+    /// settings ask for it.
     fn scaled(&self, it: &mut Iteration<'_>, held: &Held, credit: &StepCredit) -> StepCredit {
         let rollout = self.rollout;
         let of = |f: &dyn Fn(Tensor) -> Tensor| {
@@ -235,7 +236,7 @@ impl<'a> Networks<'a> {
 }
 
 impl Rollout<'_> {
-    /// Passes over the rollout in which the value function steps towards its targets.
+    /// Makes passes over the rollout in which the value function steps towards its targets.
     #[track_caller]
     pub fn fit_values(
         &self,

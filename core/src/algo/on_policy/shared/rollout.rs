@@ -1,6 +1,6 @@
-//! Rollouts: T steps of N environments under the policy that is trained, and their worth.
+//! Rollouts: T steps of N environments under the trained policy, and their credit.
 //!
-//! Values, returns and episodes are computed from what was played, on devices and on the host alike.
+//! Values, returns and episodes are computed from the recorded steps, alike on devices and on the host.
 
 use crate::algo::{ActorCritic, Count, Held, Metrics, RunningEpisodes, Statistics};
 use crate::credit::{Gae, Moments, ValuedSteps, explained_variance, explained_variance_of_valid, gae};
@@ -16,7 +16,7 @@ use super::actor_critic::MEMORIES;
 use super::values::values_of;
 use super::{RolloutValues, Sampling, Sequences};
 
-/// Rewards are limited to this many deviations (as Stable-Baselines3's `VecNormalize`).
+/// The limit of rewards, in deviations, as in Stable-Baselines3's `VecNormalize`.
 const REWARD_LIMIT: f64 = 10.0;
 
 /// T steps of N environments per seed, played by networks with fixed parameters.
@@ -24,53 +24,54 @@ const REWARD_LIMIT: f64 = 10.0;
 pub struct Rollout<'a> {
     /// The networks.
     pub nets: &'a ActorCritic,
-    /// Its sizes, and γ and λ.
+    /// The sizes of the rollout, γ and λ.
     pub sampling: Sampling,
     /// Slices of θ and, if observations are normalised, their statistics.
     pub(super) acting: Acting,
-    /// Each seed's key, words of `[S, 1]`.
+    /// Each seed's key, words `[S, 1]`.
     key: [Tensor; 2],
-    /// Number of the iteration, from 1; 0 is the reset.
+    /// The number of the iteration, from 1; 0 is the reset.
     iteration: Tensor,
-    /// Observations as they are, `[T, S, N, O]`.
+    /// Observations before normalisation, `[T, S, N, O]`.
     obs: Tensor,
     /// Observations as the networks get them, `[S, T · N, O]`.
     pub(super) seen: Tensor,
-    /// `seen`, behind it the observations that time limits cut off, and the next ones: `[S, T · N + C · N + N, O]`.
+    /// `seen`, then the observations that time limits cut off, then the next ones: `[S, T · N + C · N + N, O]`.
     pub(in crate::algo::on_policy) all: Tensor,
     /// Actions as drawn, `[T, S, N, A]`.
     pub(super) action: Tensor,
-    /// Their log-probabilities, `[T, S, N, 1]`.
+    /// The actions' log-probabilities, `[T, S, N, 1]`.
     pub(super) logp: Tensor,
-    /// Predictions of the returns from what was seen on: by the value function, unless something else takes its place.
+    /// Predictions of the returns from each observation on: by the value function, unless something else replaces it.
     pub values: RolloutValues,
     /// Rewards, `[T, S, N, 1]`.
     pub(in crate::algo::on_policy) reward: Tensor,
-    /// Added to the rewards that are learned from once they are scaled, `[T, S, N, 1]`.
+    /// A bonus that is added to scaled rewards, `[T, S, N, 1]`.
     bonus: Option<Tensor>,
     /// Ends of episodes, u32 `[T, S, N, 1]` each.
     pub(in crate::algo::on_policy) ends: Ends,
     /// Discounted returns, `[T, S, N, 1]`.
     discounted: Tensor,
-    /// Returns of the episodes that ended, in their last steps: `[T, S, N, 1]`, as [`Metrics::returns`] has them.
+    /// Returns of the episodes that ended, in their last steps, `[T, S, N, 1]`, in the form of [`Metrics::returns`].
     ended: Tensor,
-    /// Where the next rollout starts.
+    /// The episodes that the next rollout continues.
     next: Running,
-    /// How its steps follow each other, where networks remember.
+    /// The order of its steps, if networks remember.
     pub(super) sequences: Option<Sequences>,
-    /// The states of their memories at its end, `[S, N, W]` each.
+    /// The states of the networks' memories after the rollout, `[S, N, W]` each.
     next_memory: Option<[Tensor; 2]>,
-    /// Running episodes at its end, and those that ended in it.
+    /// The episodes running after the rollout, and those that ended in it.
     pub(super) count: Count,
-    /// 1 where a step counts, 0 behind the last whole episode, u32 `[T, S, N, 1]`; none where rollouts go on.
+    /// 1 where a step counts, 0 behind the last whole episode, u32 `[T, S, N, 1]`; none if rollouts are of fixed
+    /// length.
     pub(super) valid: Option<Tensor>,
-    /// Statistics of observations before this rollout.
+    /// Statistics of the observations before this rollout.
     obs_moments: Option<Moments>,
-    /// Statistics of rewards, this rollout's among them.
+    /// Statistics of rewards, including those of this rollout.
     reward_moments: Option<Moments>,
 }
 
-/// The worth of a rollout's steps, `[T, S, N, 1]` each.
+/// The credit of a rollout's steps, `[T, S, N, 1]` each.
 #[derive(Clone, Copy, Debug)]
 pub struct StepCredit {
     /// Advantages of the actions.
@@ -82,7 +83,7 @@ pub struct StepCredit {
 }
 
 impl<'a> Rollout<'a> {
-    /// Plays a rollout: from where the last one ended, or whole episodes from new ones on.
+    /// Plays a rollout, which continues the last one or begins whole new episodes.
     pub fn collect(sampling: &Sampling, nets: &'a ActorCritic, it: &mut Iteration<'_>, held: &Held) -> Rollout<'a> {
         if let Some(amount) = sampling.whole_episodes() {
             return Rollout::collect_episodes(sampling, nets, it, held, amount);
@@ -104,7 +105,8 @@ impl<'a> Rollout<'a> {
         Rollout::of(sampling, nets, it, held, acting.clone(), &played, memories).rewarded(held)
     }
 
-    /// The rollout that was played by these values of the policy, `acting`, from these states of both memories on.
+    /// Makes a rollout of recorded steps. `acting` has the values by which the policy acted, and `memories` the states
+    /// of both memories before the steps.
     pub(super) fn of(
         sampling: &Sampling,
         nets: &'a ActorCritic,
@@ -129,12 +131,12 @@ impl<'a> Rollout<'a> {
             Sequences { starts: Tensor::concat(&[begins, ended], 0).slice(0, 0, t), states }
         });
         let logp = steps.extras.find("log_prob").unwrap_or_else(|| {
-            // The host does not record what the policy says about its actions.
+            // The host does not record the policy's outputs about its actions.
             let policy = nets.distribution_of(&acting.parts, seen, sequences.as_ref());
             by_time(policy.log_prob(by_seed(steps.action)), [t, s, n])
         });
         let running = Count::of(held, [s, n]);
-        // Where rollouts go on, all steps count.
+        // In rollouts of fixed length, all steps count.
         let counted = if held.find("obs").is_some() { ends } else { ends.of_valid(steps.valid) };
         let (count, [discounted, ended]) = running.over(steps.reward, counted, sampling.gamma);
         let (values, value_memory) = values_of(nets, &acting.parts, (all, ends), sequences.as_ref(), [t, s, n]);
@@ -166,7 +168,7 @@ impl<'a> Rollout<'a> {
         }
     }
 
-    /// The rollout with statistics of rewards that its own are among.
+    /// Updates the statistics of rewards with those of this rollout.
     pub(super) fn rewarded(self, held: &Held) -> Rollout<'a> {
         Rollout {
             reward_moments: Statistics::REWARDS.find(held).map(|m| m.merge_steps(self.discounted, self.valid)),
@@ -180,16 +182,16 @@ impl<'a> Rollout<'a> {
         self.nets.distribution_of(&self.acting.parts, self.seen, self.sequences.as_ref())
     }
 
-    /// Adds the policy's entropy, so often, to each reward that is learned from, as a constant: rewards that are scaled
-    /// are so before.
+    /// Adds the policy's entropy times `coef` to each reward that is learned from, as a constant. Rewards are scaled
+    /// before.
     pub fn reward_entropy(&mut self, coef: f64) {
         let shape = self.reward.shape();
         let [t, s, n, _] = shape[..] else { return };
         self.bonus = Some(by_time(self.policy().entropy().stop_gradient(), [t, s, n]) * coef);
     }
 
-    /// Advantages and value targets by these values: eq. 11 of PPO's paper, arXiv:1707.06347. `of_targets`: the λ of
-    /// the targets, if it is not that of the advantages.
+    /// Computes advantages and value targets by these values, as in eq. 11 of PPO's paper, arXiv:1707.06347.
+    /// `of_targets` is the λ of the targets, if it differs from that of the advantages.
     #[track_caller]
     pub fn credit(&self, values: &RolloutValues, of_targets: Option<f64>) -> StepCredit {
         let Gae { advantages, returns } = self.gae(values, self.sampling.gae_lambda);
@@ -197,7 +199,7 @@ impl<'a> Rollout<'a> {
         StepCredit { advantages, returns, targets }
     }
 
-    /// Advantages and returns by a λ.
+    /// Computes advantages and returns by a λ.
     #[track_caller]
     fn gae(&self, values: &RolloutValues, lambda: f64) -> Gae {
         let shape = self.reward.shape();
@@ -205,7 +207,8 @@ impl<'a> Rollout<'a> {
             let none = Tensor::poison();
             return Gae { advantages: none, returns: none };
         };
-        // One value per environment and span for those that were cut off in it, repeated over the span's steps.
+        // Each environment and span has one value for the observation that was cut off in it, repeated over the span's
+        // steps.
         let spans = values.cut.size(1) / n;
         let cut = values.cut.reshape(&[s, spans, 1, n]);
         let cut = cut.broadcast_to(&[s, spans, t / spans, n]).permute(&[1, 2, 0, 3]).reshape(&[t, s, n, 1]);
@@ -224,7 +227,7 @@ impl<'a> Rollout<'a> {
         gae(&steps, self.sampling.gamma, lambda)
     }
 
-    /// Values by other parameters, `theta: [S, P]`.
+    /// Values of the rollout by other parameters, `theta: [S, P]`.
     #[track_caller]
     pub fn values_by(&self, theta: Tensor) -> RolloutValues {
         let shape = self.reward.shape();
@@ -233,18 +236,18 @@ impl<'a> Rollout<'a> {
             .0
     }
 
-    /// Passes over its steps, each in another order.
+    /// Passes over the steps, each in an order of its own.
     pub fn passes(&self, passes: usize) -> Passes {
         let key = fold_in(self.key, Tensor::constant_u32(streams::MINIBATCH));
         let order = fold_in(key, self.iteration);
-        // Where networks remember, a row has all steps of an environment, some of which always count.
+        // If networks remember, a row has all steps of an environment, some of which always count.
         let remember = self.sequences.is_some();
         let rows = if remember { self.sampling.envs } else { self.sampling.batch() };
         let all = Passes { passes, minibatches: self.sampling.minibatches, rows, order, dealt: None };
         self.valid().filter(|_| !remember).map_or(all, |valid| all.dealt(valid))
     }
 
-    /// 1 where a step counts, u32 `[S, T · N, 1]`; none where all do.
+    /// 1 where a step counts, u32 `[S, T · N, 1]`; none if all do.
     pub(super) fn valid(&self) -> Option<Tensor> {
         self.valid.map(by_seed)
     }
@@ -254,7 +257,7 @@ impl<'a> Rollout<'a> {
         self.valid().map_or(x, |valid| valid.select(x, Tensor::constant_f32(0.0)))
     }
 
-    /// The episodes that ended.
+    /// Metrics of the episodes that ended.
     pub fn metrics(&self) -> Metrics {
         let Sampling { horizon, envs, .. } = self.sampling;
         let metrics = self.count.metrics(self.ended, [horizon, self.next.obs.size(0), envs]);
@@ -276,12 +279,12 @@ impl<'a> Rollout<'a> {
         }
     }
 
-    /// Makes what the next rollout begins with the new state: environments, counts, memories and statistics.
+    /// Writes the rollout's end to the state: environments, counts, memories and statistics.
     pub fn keep(&self, it: &mut Iteration<'_>) {
         if self.valid.is_none() {
             self.keep_running(it);
         }
-        // Observations were normalised by the statistics before this rollout, in it and in its updates alike.
+        // Observations were normalised by the statistics before this rollout, both in it and in its updates.
         let obs_moments = self.obs_moments.map(|m| m.merge_steps(self.obs, self.valid));
         for (of, moments) in [(Statistics::OBSERVATIONS, obs_moments), (Statistics::REWARDS, self.reward_moments)] {
             if let Some(moments) = moments {
@@ -290,7 +293,7 @@ impl<'a> Rollout<'a> {
         }
     }
 
-    /// Updates of what the next rollout goes on from.
+    /// Writes the running episodes, which the next rollout continues, to the state.
     fn keep_running(&self, it: &mut Iteration<'_>) {
         let Count { steps, ep_return, discounted, .. } = self.count;
         let running = Running { steps: steps.reshape(&[steps.size(0), steps.size(1)]), ..self.next.clone() };
@@ -304,16 +307,16 @@ impl<'a> Rollout<'a> {
     }
 }
 
-/// Steps per span of time: within a span, no environment is cut off twice and no noise matrix is renewed.
+/// The number of steps in a span of time, within which no environment is cut off twice and no noise matrix is renewed.
 ///
-/// A time limit cuts an environment off at most once in as many steps. So one final observation per environment and
-/// span is all that bootstrapping needs, instead of one per step.
+/// A time limit cuts an environment off at most once in this number of steps, so that bootstrapping needs one final
+/// observation per environment and span, instead of one per step.
 pub(super) fn span(config: &Sampling, time_limit: usize) -> usize {
     let unit = if config.sde && config.sde_sample_freq > 0 { config.sde_sample_freq } else { config.horizon };
     (1..=unit.min(time_limit)).rev().find(|d| unit % d == 0).unwrap_or(1)
 }
 
-/// `[S, T · N, D]` → `[T, S, N, D]`.
+/// Splits rows into steps, `[S, T · N, D]` → `[T, S, N, D]`.
 #[track_caller]
 pub(super) fn by_time(x: Tensor, [t, s, n]: [usize; 3]) -> Tensor {
     x.reshape(&[s, t, n, x.size(2)]).permute(&[1, 0, 2, 3])
@@ -338,12 +341,12 @@ mod tests {
         assert_eq!(span(&Sampling { sde: false, ..config(1024, 4) }, 200), 128);
     }
 
-    /// A memory goes on from one rollout to the next within an episode, and where an episode begins it is of no
-    /// interest.
+    /// Tests that a memory continues from one rollout to the next within an episode, and does not matter where an
+    /// episode begins.
     #[test]
     fn memories_outlive_rollouts_and_not_episodes() {
         let (device, env) = (Device::cpu(1), builtin("cartpole").unwrap());
-        // Parameters after `before` iterations, the memories overwritten, and one more.
+        // Gives the parameters after `before` iterations, and one more with overwritten memories.
         let train = |before: u64, overwritten: &[&str]| {
             let config = PpoConfig {
                 sampling: Sampling { horizon: 4, envs: 2, minibatches: 1, ..Sampling::default() },

@@ -1,18 +1,18 @@
-//! How rollouts are made: a fixed number of steps that go on from one to the next, or whole episodes, as
-//! garage's and Pyrado's samplers collect them.
+//! Settings of rollouts: a fixed number of steps, in episodes that run on, or whole episodes, as garage's and Pyrado's
+//! samplers collect them.
 
 use crate::play::Amount;
 use crate::settings::Range;
 use crate::{Error, Result};
 
-/// Most environment steps of one iteration and seed: what a rollout may take in memory.
+/// The most environment steps of an iteration of one seed, for which a rollout takes memory.
 pub const MAX_BATCH: usize = 1 << 24;
 
-/// Steps that time limits are counted in: a rollout has a multiple of them, so that spans of time divide it.
+/// The unit of time limits, in steps. A rollout has a multiple of it, so that spans of time divide it.
 const UNIT: usize = 32;
 
 crate::settings! {
-    /// Settings of rollouts, of their advantages and of the parts that they are learned from.
+    /// Settings of rollouts, of their advantages, and of the parts into which they are divided.
     #[derive(Copy)]
     pub struct Sampling {
         /// steps per environment between updates (T)
@@ -21,8 +21,8 @@ crate::settings! {
         envs: usize = 8, Range::Count(1, MAX_BATCH as u64);
         /// whole episodes of an iteration at least; above 0: in place of horizon
         ///
-        /// Each environment plays its share of both minima, rounded up, from a new episode on and the last one to its
-        /// end. Memory is taken for episodes as long as the time limit allows.
+        /// Each environment plays its share of both minima, rounded up, from the beginning of a new episode to the end
+        /// of the last one. Memory is taken for episodes as long as the time limit allows.
         min_rollouts: usize = 0, Range::Count(0, MAX_BATCH as u64);
         /// steps of the whole episodes of an iteration at least; above 0: in place of horizon
         ///
@@ -48,24 +48,23 @@ crate::settings! {
 }
 
 impl Sampling {
-    /// Environment steps per iteration and seed, T · N; of whole episodes those that there is room for.
+    /// Environment steps per iteration and seed, T · N; with whole episodes, the steps that there is room for.
     pub fn batch(&self) -> usize {
         self.horizon * self.envs
     }
 
-    /// The share of both minima that each environment plays in an iteration; none where rollouts go on from one to the
-    /// next.
+    /// The share of both minima that each environment plays in an iteration; none in rollouts of fixed length.
     #[must_use]
     pub fn whole_episodes(&self) -> Option<Amount> {
         Amount::share([self.min_rollouts, self.min_steps], self.envs)
     }
 
-    /// These settings for an environment with this time limit. Where whole episodes are asked for,
-    /// `horizon` becomes the most steps that an environment may make until its share is played, and a few
-    /// more, so that `minibatches` divide those of all.
+    /// The settings for an environment with the time limit `limit`. For whole episodes, `horizon` becomes the most
+    /// steps that an environment may make until its share is played, and a few more, so that `minibatches` divides the
+    /// steps of all environments.
     ///
     /// # Errors
-    /// [`Error::Config`] if these are too many for a rollout, or noise is to last through episodes.
+    /// [`Error::Config`] if these are too many steps for a rollout, or noise is to last through episodes.
     pub fn fitted(&self, limit: usize) -> Result<Sampling> {
         let Some(amount) = self.whole_episodes() else { return Ok(*self) };
         let key = if self.min_rollouts > 0 { "min_rollouts" } else { "min_steps" };
@@ -92,7 +91,7 @@ impl Sampling {
         Ok(Sampling { horizon, ..*self })
     }
 
-    /// Checks values in combination, with the number of passes over a rollout, which has that key.
+    /// Checks values in combination, with the number of passes over a rollout, the value of `key`.
     pub(in crate::algo) fn validate(&self, key: &str, passes: usize) -> Result<()> {
         let (t, n, m) = (self.horizon, self.envs, self.minibatches);
         let batch = t.saturating_mul(n);
@@ -114,7 +113,7 @@ impl Sampling {
         Ok(())
     }
 
-    /// Checks that advantages can be standardised over a rollout, if they are to be.
+    /// Checks that advantages can be standardised over a rollout, if `standardised` is true.
     pub(in crate::algo) fn validate_standardised(&self, standardised: bool) -> Result<()> {
         if standardised && self.batch() == 1 {
             let problem = "a rollout of one step has one advantage, which cannot be standardised";
@@ -133,13 +132,13 @@ mod tests {
         let fitted = |min_rollouts, min_steps, minibatches, limit| {
             Sampling { envs: 8, min_rollouts, min_steps, minibatches, ..Sampling::default() }.fitted(limit).unwrap()
         };
-        // Two episodes of each of 8 environments, of 500 steps; the next multiple of 32.
+        // Each of 8 environments plays two episodes of 500 steps; the next multiple of 32 is 1024.
         assert_eq!(fitted(16, 0, 4, 500).horizon, 1024);
         assert_eq!(fitted(9, 0, 4, 500).horizon, 1024);
-        // 256 steps of each, and an episode that begins with the last of them.
+        // Each plays 256 steps, and an episode that begins with the last of them.
         assert_eq!(fitted(0, 2048, 4, 500).horizon, 768);
         assert_eq!(fitted(16, 2048, 4, 500).horizon, 1024);
-        // A multiple of 7, of which 5 minibatches divide 8 times.
+        // The horizon is a multiple of 7, and 5 minibatches divide 8 times that.
         assert_eq!(fitted(8, 0, 5, 7).horizon, 35);
         assert_eq!(fitted(0, 0, 4, 500).horizon, Sampling::default().horizon);
     }

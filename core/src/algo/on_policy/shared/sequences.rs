@@ -5,8 +5,8 @@ use crate::nn::MemoryCell;
 
 use crate::learn::by_seed;
 
-/// How rows `[S, T · B, …]`, number `t · B + b` being step `t` of environment `b`, follow each other, and the states of
-/// both networks' memories before the first of them.
+/// The order of rows `[S, T · B, …]`, of which number `t · B + b` is step `t` of environment `b`, and the states of
+/// both networks' memories before the first step.
 #[derive(Clone, Copy, Debug)]
 pub struct Sequences {
     /// 1 where an episode begins, u32 `[T, S, B, 1]`.
@@ -16,8 +16,8 @@ pub struct Sequences {
 }
 
 impl Sequences {
-    /// The states of one network's memory after each step, `[T, S, B, W]`; `network`: 0 for the policy, 1 for the value
-    /// function.
+    /// The states of a network's memory after each step, `[T, S, B, W]`; `network` is 0 for the policy and 1 for the
+    /// value function.
     #[track_caller]
     pub(super) fn run(&self, cell: &MemoryCell, parts: &[Tensor], obs: Tensor, network: usize) -> Tensor {
         let shape = self.starts.shape();
@@ -26,7 +26,7 @@ impl Sequences {
         cell.run(parts, xs, self.states[network], Some(self.starts))
     }
 
-    /// The outputs of one network's memory at all rows, `[S, T · B, H]`; an error of the trace if it has none.
+    /// The outputs of a network's memory at all rows, `[S, T · B, H]`. Without a memory, the trace fails.
     #[track_caller]
     pub(crate) fn outputs(&self, cell: Option<&MemoryCell>, parts: &[Tensor], obs: Tensor, network: usize) -> Tensor {
         match cell {
@@ -47,8 +47,7 @@ mod tests {
     use crate::policy::{MemoryConfig, MemoryKind, NetConfig};
     use crate::rng::Threefry;
 
-    /// Gradients of the whole loss, of the surrogate and of the KL by θ against finite differences, through the steps
-    /// of two environments.
+    /// Tests gradients by θ of the whole loss, of the surrogate and of the KL through the steps of two environments.
     #[test]
     fn gradients_through_time_are_those_of_finite_differences() {
         let [t, b] = [3, 2];
@@ -70,7 +69,7 @@ mod tests {
             let batch = || {
                 let column = |i: usize| Tensor::literal_f32(&all[i]).reshape(&[1, t * b, all[i].len() / (t * b)]);
                 let state = |i: usize| Tensor::literal_f32(&states[i]).reshape(&[1, b, width]);
-                // The second environment begins an episode at the step 1.
+                // The second environment begins an episode at step 1.
                 let starts = Tensor::literal_u32(&[0, 0, 0, 1, 0, 0]).reshape(&[t, 1, b, 1]);
                 Minibatch {
                     obs: column(0),
@@ -98,7 +97,7 @@ mod tests {
             check(clipped, &point, 1, 1e-5, 1e-7).unwrap();
             check(trusted, &point, 1, 1e-5, 1e-7).unwrap();
             check(limit, &point, 1, 1e-5, 1e-7).unwrap();
-            // Products with the KL's Hessian are by gradients of gradients.
+            // Products with the KL's Hessian are gradients of gradients.
             check(limit, &point, 2, 1e-4, 1e-6).unwrap();
         }
     }

@@ -1,4 +1,4 @@
-//! Predictions of returns for all that a rollout saw.
+//! Predictions of returns for all observations of a rollout.
 
 use crate::Tensor;
 use crate::algo::ActorCritic;
@@ -7,19 +7,19 @@ use crate::play::Ends;
 
 use super::Sequences;
 
-/// Predictions of the returns from what a rollout saw on.
+/// Predictions of the returns from each observation of a rollout on.
 #[derive(Clone, Copy, Debug)]
 pub struct RolloutValues {
     /// Values of the observations that were acted on, `[T, S, N, 1]`.
     pub seen: Tensor,
-    /// Values of the last observation that a time limit cut off, in each of C spans of time: `[S, C · N, 1]`.
+    /// Values of the last observation that a time limit cut off in each of C spans of time, `[S, C · N, 1]`.
     pub cut: Tensor,
-    /// Values of the observations that come next, `[S, N, 1]`.
+    /// Values of the observations after the rollout, `[S, N, 1]`.
     pub next: Tensor,
 }
 
 impl RolloutValues {
-    /// Takes values of all rows that a rollout saw apart, `[S, T · N + C · N + N, 1]`.
+    /// Splits the values of all observations of a rollout, `[S, T · N + C · N + N, 1]`.
     #[track_caller]
     pub(super) fn split(all: Tensor, [t, s, n]: [usize; 3]) -> RolloutValues {
         let (rows, total) = (t * n, all.size(1));
@@ -27,15 +27,15 @@ impl RolloutValues {
         RolloutValues { seen, cut: all.slice(1, rows, total - n), next: all.slice(1, total - n, total) }
     }
 
-    /// Values of a trace that has failed.
+    /// The values in a trace that has failed.
     pub(super) fn poison() -> RolloutValues {
         let x = Tensor::poison();
         RolloutValues { seen: x, cut: x, next: x }
     }
 }
 
-/// Values of all that was seen, `all: [S, T · N + C · N + N, O]`, and the state of the value function's memory at the
-/// end of the rollout, `[S, N, W]`, if it has one.
+/// The values of all observations of a rollout, `all: [S, T · N + C · N + N, O]`, and the state of the value function's
+/// memory after the rollout, `[S, N, W]`, if it has one.
 #[track_caller]
 pub(super) fn values_of(
     net: &ActorCritic,
@@ -54,7 +54,7 @@ pub(super) fn values_of(
     let states = sequences.run(cell, parts, all.slice(1, 0, rows), 1);
     let of = |state: Tensor| net.value(parts, cell.output(parts, state));
     let seen = of(by_seed(states)).reshape(&[s, t, n, 1]).permute(&[1, 0, 2, 3]);
-    // An environment is cut off at most once in a span: the sum has one state of each.
+    // An environment is cut off at most once in a span, so that the sum over the span is the state at the cut.
     let (spans, width) = ((total - rows) / n - 1, cell.width());
     let cut = ends.truncated.select(states, Tensor::constant_f32(0.0)).reshape(&[spans, t / spans, s, n, width]);
     let cut = by_seed(cut.sum_keep(1).reshape(&[spans, s, n, width]));
@@ -73,8 +73,8 @@ mod tests {
     use crate::env::{ActionSpace, Dim, EnvSpec};
     use crate::policy::{MemoryConfig, MemoryKind, NetConfig};
 
-    /// Values, with memories, of a rollout in which one environment ends an episode and another is cut off: what comes
-    /// behind a cut is seen with the memory of the episode that it cuts, and what comes behind an end with a new one.
+    /// Tests values, with memories, of a rollout in which one environment ends an episode and another is cut off: the
+    /// observation of a cut has the memory of the episode that it cuts, and the one after an end has a new memory.
     #[test]
     fn values_behind_the_ends_of_episodes_are_by_the_right_memories() {
         let [t, n] = [4, 2];
@@ -82,7 +82,8 @@ mod tests {
         let memory = MemoryConfig { cell: MemoryKind::Lstm, units: 2, learned_start: true, ..MemoryConfig::default() };
         let net = ActorCritic::remembering(&spec, &NetConfig::default(), &memory, &Sampling::default());
         let theta: Vec<f64> = (0..net.layout.len()).map(|i| 0.5 * (1.7 * i as f64).sin()).collect();
-        // Rows are steps times environments; then two spans with what was cut off in them, and what comes next.
+        // Rows are steps times environments, then two spans with the observations that were cut off in them, then the
+        // next observations.
         let obs = [0.1, -0.2, 0.3, -0.4, 0.5, -0.6, 0.7, -0.8, 0.0, 5.0, 6.0, 0.0, 0.9, -1.0];
         let terminated = [0, 0, 0, 0, 0, 0, 0, 1];
         let truncated = [0, 0, 0, 1, 1, 0, 0, 0];
@@ -100,7 +101,7 @@ mod tests {
             let all = Tensor::literal_f32(&obs).reshape(&[1, obs.len(), 1]);
             let (RolloutValues { seen: value, cut, next }, after) =
                 values_of(&net, &parts, (all, ends), Some(&sequences), [t, 1, n]);
-            // The same one by one.
+            // The expected values are computed one by one.
             let of = |state: Tensor| net.value(&parts, cell.output(&parts, state));
             let begin = cell.initial(&parts, [1, 1]);
             let see = |x: f64, state: Tensor| cell.step(&parts, Tensor::literal_f32(&[x]).reshape(&[1, 1, 1]), state);

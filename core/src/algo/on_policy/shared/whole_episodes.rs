@@ -11,7 +11,7 @@ use super::rollout::span;
 use super::{Rollout, Sampling};
 
 impl<'a> Rollout<'a> {
-    /// Plays whole episodes from new ones on.
+    /// Plays whole episodes, beginning with new ones.
     pub(super) fn collect_episodes(
         sampling: &Sampling,
         nets: &'a ActorCritic,
@@ -28,8 +28,8 @@ impl<'a> Rollout<'a> {
         let mut played = it.own_episodes(cast, stream, amount, horizon, false);
         let steps = &mut played.steps;
         let (valid, none) = (steps.valid, Tensor::constant_f32(0.0));
-        // An environment that goes on behind its last episode may get anywhere: what is seen there is not even looked
-        // at.
+        // An environment that runs on behind its last episode may reach any state, so those observations are not even
+        // looked at.
         for x in [&mut steps.obs, &mut steps.next_obs, &mut steps.action] {
             *x = valid.select(*x, none);
         }
@@ -37,8 +37,8 @@ impl<'a> Rollout<'a> {
             |(name, x): (&'static str, Tensor)| (name, if name == "log_prob" { valid.select(x, none) } else { x });
         steps.extras = steps.extras.iter().map(said).collect();
         if let ([t, s, n, o], true) = (&steps.next_obs.shape()[..], it.in_program()) {
-            // In a span the time limit, which alone cuts off here, does so at most once. On the host it may happen in
-            // every step.
+            // On a device, only the time limit cuts off here, at most once in a span. On the host an episode may be cut
+            // off in every step.
             let spans = horizon / span(sampling, it.spec().horizon);
             let cut = steps.truncated.select(steps.next_obs, none).reshape(&[spans, t / spans, *s, *n, *o]);
             played.cut_obs = Some(cut.sum_keep(1).reshape(&[spans, *s, *n, *o]));

@@ -1,4 +1,4 @@
-//! The direction in which particles move.
+//! Stein's direction, in which particles move.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use crate::Tensor;
 use crate::algo::search::order;
 use crate::learn::Turn;
 
-/// Squared distances of particles from each other: `[S, n, P]` → `[S, n, n]`.
+/// Squared distances between particles: `[S, n, P]` → `[S, n, n]`.
 #[track_caller]
 pub fn squared_distances(particles: Tensor) -> Tensor {
     let shape = particles.shape();
@@ -14,8 +14,8 @@ pub fn squared_distances(particles: Tensor) -> Tensor {
     (particles.unsqueeze(2) - particles.unsqueeze(1)).square().sum_keep(3).reshape(&[s, n, n])
 }
 
-/// h²: half of the median of all n² squared distances, zeros among them, over ln(n + 1); 1 where that is 0, as of
-/// one particle. `[S, n, n]` → `[S, 1, 1]`.
+/// h²: half of the median of all n² squared distances, zeros included, over ln(n + 1); 1 where that is 0, as with a
+/// single particle. `[S, n, n]` → `[S, 1, 1]`.
 #[track_caller]
 pub fn bandwidth(distances: Tensor) -> Tensor {
     let (s, n) = (distances.size(0), distances.size(1));
@@ -23,11 +23,11 @@ pub fn bandwidth(distances: Tensor) -> Tensor {
     if n < 2 {
         return one.broadcast_to(&[s, 1, 1]);
     }
-    // Each pair once.
+    // Each pair appears once.
     let row = |i: usize| distances.slice(1, i, i + 1).slice(2, i + 1, n).reshape(&[s, n - 1 - i]);
     let pairs = Tensor::concat(&(0..n - 1).map(row).collect::<Vec<_>>(), 1);
     let place = order(-pairs);
-    // Of all numbers in order n zeros come first, and then each pair twice.
+    // In order, all numbers are n zeros, and then each pair twice.
     let at = |k: usize| match k.checked_sub(n) {
         None => Tensor::zeros(&[s, 1]),
         Some(k) => {
@@ -46,18 +46,18 @@ pub fn kernel(distances: Tensor, bandwidth: Tensor) -> Tensor {
     (-distances / (bandwidth * 2.0)).exp()
 }
 
-/// Σ_j k(x_j, x_i) (x_i − x_j) / h², the way that leads away from the other particles.
+/// Σ_j k(x_j, x_i) (x_i − x_j) / h², the direction away from the other particles.
 ///
 /// `particles: [S, n, P]`, `kernel: [S, n, n]` and h², `[S, 1, 1]` → `[S, n, P]`.
 #[track_caller]
 pub fn repulsion(particles: Tensor, kernel: Tensor, bandwidth: Tensor) -> Tensor {
-    // Only differences matter: those of numbers around 0 are exact.
+    // Only differences matter, and those of numbers around 0 are exact.
     let centred = particles - particles.sum_keep(1) * (1.0 / particles.size(1) as f64);
     (centred * kernel.sum_keep(2) - kernel.matmul(centred)) / bandwidth
 }
 
-/// The direction φ of particles, against which a step of descent is made, from the gradients of their losses: eq. 10 of
-/// arXiv:1704.02399 with the sign of a loss.
+/// The direction φ of particles, from the gradients of their losses: eq. 10 of arXiv:1704.02399 with the sign of a
+/// loss. Steps of descent go against it.
 ///
 /// `particles, gradients: [S, n, P]` → `[S, n, P]`.
 #[track_caller]
@@ -69,14 +69,14 @@ pub fn direction(particles: Tensor, gradients: Tensor, temperature: f64) -> Tens
     (followed - repulsion(particles, kernel, bandwidth)) * (1.0 / particles.size(1) as f64)
 }
 
-/// Stein's direction between gradient and step.
+/// A turn that replaces gradients by Stein's direction.
 #[derive(Clone, Debug)]
 pub struct Stein {
-    /// n: that many rows in turn are of one seed.
+    /// n, the number of consecutive rows that belong to one seed.
     pub particles: usize,
-    /// τ; the higher, the more staying apart counts against the return.
+    /// The temperature τ: the higher it is, the more distance counts against return.
     pub temperature: f64,
-    /// Places of the value function's parameters, whose gradients stay.
+    /// The places of the value function's parameters, whose gradients are left as they are.
     pub values: Range<usize>,
 }
 
@@ -91,7 +91,7 @@ impl Stein {
         all.reshape(&[rows / self.particles, self.particles, all.size(1)])
     }
 
-    /// Mean distance of the policies from each other, `[S · n, P]` → `[S, 1]`; 0 of one particle.
+    /// The mean distance between the policies, `[S · n, P]` → `[S, 1]`; 0 for a single particle.
     #[track_caller]
     pub(super) fn mean_distance(&self, theta: Tensor) -> Tensor {
         let (seeds, n) = (theta.size(0) / self.particles, self.particles);
@@ -111,7 +111,7 @@ impl Turn for Stein {
         Tensor::concat(&parts, 1)
     }
 
-    /// 1 / (n τ): k of a particle and itself is 1.
+    /// 1 / (n τ): the kernel of a particle and itself is 1.
     fn own_weight(&self) -> f64 {
         1.0 / (self.particles as f64 * self.temperature)
     }
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use crate::{Device, Program, State};
 
-    /// A gradient adds itself, times the own weight, to the direction of its own particle.
+    /// Tests that a gradient adds itself, times the own weight, to the direction of its own particle.
     #[test]
     fn the_own_weight_is_that_of_a_particles_gradient_in_its_direction() {
         let stein = Stein { particles: 3, temperature: 7.0, values: 2..3 };

@@ -1,4 +1,4 @@
-//! The loss that a trust-region step lowers, and the divergence that limits it.
+//! The surrogate loss that a trust-region step lowers, and the divergence that limits the step.
 
 use crate::Tensor;
 use crate::algo::ActorCritic;
@@ -7,14 +7,15 @@ use crate::policy::Distribution;
 
 use super::super::Minibatch;
 
-/// −mean(π/π_old · A) of eq. 14, `[S, 1]`, to minimise. `standardised`: advantages of zero mean and unit deviation.
+/// −mean(π/π_old · A) of eq. 14, `[S, 1]`, to be minimised. With `standardised`, advantages have zero mean and unit
+/// deviation.
 #[track_caller]
 pub fn surrogate(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch, standardised: bool) -> Tensor {
     let logp = net.distribution_of(parts, batch.obs, batch.sequences.as_ref()).log_prob(batch.action);
     -batch.mean(log_ratio(logp, batch.logp_old).exp() * batch.advantages(standardised))
 }
 
-/// Mean KL(old ‖ new) over the states of a batch, `[S, 1]`; `old` is a constant.
+/// The mean KL(old ‖ new) over the states of a batch, `[S, 1]`; `old` is a constant.
 #[track_caller]
 pub fn kl(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch, old: &Distribution) -> Tensor {
     batch.mean(old.kl(&net.distribution_of(parts, batch.obs, batch.sequences.as_ref())))
@@ -40,7 +41,8 @@ mod tests {
         });
     }
 
-    /// The Hessian of the KL at the old policy is Fisher's matrix: for logits W x of one state, (diag p − p pᵀ) ⊗ x xᵀ.
+    /// Tests that the Hessian of the KL at the old policy is Fisher's matrix: (diag p − p pᵀ) ⊗ x xᵀ for logits W x of
+    /// one state.
     #[test]
     fn the_kls_hessian_is_the_fisher_matrix_and_its_gradient_zero() {
         let net = net(ActionSpace::discrete(&["l", "m", "r"]), vec![], false);
@@ -81,7 +83,7 @@ mod tests {
         let read = |name: &str| pollster::block_on(device.read(out.get(name).unwrap())).unwrap();
         let (gradient, product, probabilities) = (read("gradient"), read("product"), read("probabilities"));
         assert!(gradient.iter().all(|g| g.abs() < 1e-15), "{gradient:?}");
-        // W [2, 3], then its bias [3]; the value function's slices come after them.
+        // W is [2, 3], followed by its bias [3], and then by the value function's slices.
         let weight = |i: usize, a: usize| v[i * 3 + a];
         let change: Vec<f64> = (0..3).map(|a| x[0] * weight(0, a) + x[1] * weight(1, a) + v[6 + a]).collect();
         let mean: f64 = change.iter().zip(&probabilities).map(|(c, p)| c * p).sum();

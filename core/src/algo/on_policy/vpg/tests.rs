@@ -1,4 +1,4 @@
-//! Rollouts, baselines and entropy of VPG, and settings that exclude each other.
+//! Tests of VPG's rollouts, baselines and entropy, and of settings that exclude each other.
 
 use std::rc::Rc;
 
@@ -13,7 +13,7 @@ use crate::nn::Layout;
 use crate::policy::{Acting, MemoryKind, Policy};
 use crate::{DType, Device, Tensor};
 
-/// CartPole whose poles fall soon and whose time is short.
+/// CartPole with poles that fall soon and a short time limit.
 #[derive(Clone, Debug)]
 struct Brief(CartPole);
 
@@ -30,7 +30,7 @@ impl Env for Brief {
 
     fn step<R: Real>(&self, s: Self::State<R>, action: &[R], task: &[R], rng: &mut Draws<R>) -> Step<R, Self> {
         let Step { next, reward, terminated } = self.0.step(s, action, task, rng);
-        // A reward that differs from step to step.
+        // The reward differs from step to step.
         let reward = reward + next.theta * R::lit(20.0);
         Step { next, reward, terminated }
     }
@@ -44,10 +44,10 @@ const LIMIT: usize = 7;
 const O: usize = 4;
 const T: usize = 12;
 const N: usize = 3;
-/// Longest spans that divide T and are not longer than the time limit.
+/// The longest span that divides T and is not longer than the time limit.
 const SPAN: usize = 6;
 
-/// VPG that also tells what it learned from, in entries of its state.
+/// VPG that also writes what it learned from to entries of its state.
 #[derive(Debug)]
 struct Telling(Vpg);
 
@@ -94,7 +94,7 @@ impl Algorithm for Telling {
     }
 
     fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics {
-        // The rollout that the iteration collects too: what is drawn depends on the keys alone.
+        // This rollout is the one that the iteration collects too: random numbers depend on the keys alone.
         let (nets, config) = (self.0.net(), self.0.config());
         let (rollout, _) = config.collect(nets, it, held);
         let credit = rollout.credit(&rollout.values, config.gradient.critic.target_lambda());
@@ -119,7 +119,7 @@ impl Algorithm for Telling {
     }
 }
 
-/// The policy gradient on rewards with an entropy that the settings do not know of.
+/// The policy gradient on rewards that include an entropy of which the settings say nothing.
 #[derive(Clone, Debug)]
 struct Rewarded {
     vpg: VpgConfig,
@@ -156,7 +156,7 @@ impl OnPolicy for Rewarded {
     }
 }
 
-/// Features of an observation at a step of its episode, as Duan et al. 2016 have them.
+/// The features of an observation at a step of its episode, as in Duan et al. 2016.
 fn features(baseline: Baseline, obs: &[f64], step: usize) -> Vec<f64> {
     let limited = || obs.iter().map(|x| x.clamp(-10.0, 10.0));
     let tau = step as f64 / 100.0;
@@ -175,13 +175,14 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Σ (F w − y)² + r ‖w‖².
+/// Computes Σ (F w − y)² + r ‖w‖².
 fn misfit(features: &[Vec<f64>], targets: &[f64], regularisation: f64, weights: &[f64]) -> f64 {
     let off: f64 = features.iter().zip(targets).map(|(f, y)| (dot(f, weights) - y).powi(2)).sum();
     off + regularisation * dot(weights, weights)
 }
 
-/// Rewards, advantages and value targets by a loop over the steps, and the baseline's weights as those that fit best.
+/// Compares rewards, advantages and value targets with a loop over the steps, and the baseline's weights with the best
+/// fit.
 #[test]
 fn rollouts_are_credited_by_the_fit_to_the_one_before_and_by_entropy_as_a_loop_does_it() {
     let device = Device::cpu(1);
@@ -189,7 +190,7 @@ fn rollouts_are_credited_by_the_fit_to_the_one_before_and_by_entropy_as_a_loop_d
     let words = [VpgBaseline::LinearFeature, VpgBaseline::LinearTime, VpgBaseline::MultiFeature, VpgBaseline::Zero];
     let cases = words.into_iter().flat_map(|baseline| [(baseline, 0.0), (baseline, 0.7)]);
     let plain = cases.map(|(baseline, coef)| (baseline, coef, MemoryKind::None));
-    // Policies that remember, whose baselines do not.
+    // These policies remember, and their baselines do not.
     let remembering = [(VpgBaseline::LinearFeature, 0.7, MemoryKind::Gru), (VpgBaseline::Zero, 0.0, MemoryKind::Lstm)];
     for (baseline, coef, cell) in plain.chain(remembering) {
         let mut config = VpgConfig {
@@ -264,7 +265,7 @@ fn rollouts_are_credited_by_the_fit_to_the_one_before_and_by_entropy_as_a_loop_d
                     largest = now.abs().max(largest);
                 }
             }
-            // The sum of squares is least at the new weights: any step away makes it larger.
+            // The new weights have the least sum of squares: any step away makes it larger.
             let [after, next_range] = fit(&training);
             let least = misfit(&rows, &returns, 0.05, &after);
             for k in 0..width {
@@ -290,7 +291,7 @@ fn rollouts_are_credited_by_the_fit_to_the_one_before_and_by_entropy_as_a_loop_d
     }
 }
 
-/// Rewards that have the entropy are learned from as by an objective without it.
+/// Tests that rewards that include the entropy are learned from as by an objective without it.
 #[test]
 fn entropy_in_rewards_is_not_in_the_objective_too() {
     let (device, env) = (Device::cpu(1), EnvDef::new(Brief(CartPole::default())).unwrap());
@@ -316,7 +317,7 @@ fn entropy_in_rewards_is_not_in_the_objective_too() {
     assert_ne!(rewarded, vpg(EntropyMethod::Regularized, 0.7));
 }
 
-/// A fit to returns that are not finite is dropped and counted, and so is the policy's step.
+/// Tests that a fit to returns that are not finite is dropped and counted, and so is the policy's step.
 #[test]
 fn a_fit_that_is_not_finite_leaves_the_one_before() {
     let (device, env) = (Device::cpu(1), EnvDef::new(Brief(CartPole::default())).unwrap());

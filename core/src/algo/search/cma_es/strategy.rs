@@ -1,39 +1,40 @@
-//! A generation of CMA-ES, in f64 and without an environment: which candidates are asked for, and how their costs
-//! change the search.
+//! A generation of CMA-ES, in f64 and without an environment: it asks for candidates, and their costs change the
+//! search.
 
 use nalgebra::{DMatrix, SymmetricEigen};
 
-/// Numbers that follow from those of parameters and candidates.
+/// Constants that follow from the numbers of parameters and candidates.
 ///
 /// arXiv:1604.00772, table 1 and eqs. 49 to 58, in the variants of pycma 4.5.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Constants {
     /// P, the number of parameters.
     pub parameters: usize,
-    /// Weights w of the candidates in order of their costs: the first μ are positive with sum 1, the others not.
+    /// Weights w of the candidates in order of their costs: the first μ are positive with sum 1, and the others are not
+    /// positive.
     pub weights: Vec<f64>,
-    /// μ.
+    /// μ, the number of positive weights.
     pub mu: usize,
-    /// Effective number of the positive weights, μ_w.
+    /// μ_w, the effective number of positive weights.
     pub mueff: f64,
-    /// Rate of the covariance's path.
+    /// c_c, the rate of the covariance's path.
     pub cc: f64,
-    /// Rate of the update by that path.
+    /// c_1, the rate of the update by that path.
     pub c1: f64,
-    /// Rate of the update by candidates.
+    /// c_μ, the rate of the update by candidates.
     pub cmu: f64,
-    /// Rate of σ's path.
+    /// c_σ, the rate of σ's path.
     pub cs: f64,
-    /// Damping of σ.
+    /// d_σ, the damping of σ.
     pub damps: f64,
-    /// E ‖N(0, I)‖.
+    /// E ‖N(0, I)‖, the expected length of a standard normal vector.
     pub chi: f64,
-    /// Only variances are kept.
+    /// True if only variances are kept.
     pub separable: bool,
 }
 
 impl Constants {
-    /// For P parameters and λ candidates.
+    /// The constants for P parameters and λ candidates.
     #[must_use]
     pub fn new(parameters: usize, lambda: usize, separable: bool) -> Constants {
         let (n, l) = (parameters as f64, lambda as f64);
@@ -57,8 +58,8 @@ impl Constants {
             }
         };
         let (positive, negative) = (weights[..mu].iter().sum::<f64>(), -weights[mu..].iter().sum::<f64>());
-        // The sum of the negative ones: no decay (eq. 50), no faster than the positive ones (51), and a matrix that
-        // stays positive (52).
+        // The sum of the negative weights allows no decay (eq. 50), is no faster than the positive ones (51), and keeps
+        // the matrix positive (52).
         let limits = [1.0 + c1 / cmu, 1.0 + 2.0 * mueff_minus / (mueff + 2.0), (1.0 - c1 - cmu) / (n * cmu)];
         let sum = limits.into_iter().fold(f64::INFINITY, f64::min).max(0.0);
         let (first, last) = weights.split_at_mut(mu);
@@ -81,7 +82,7 @@ impl Constants {
     }
 }
 
-/// The damping of σ less c_σ, as pycma has it: 1 unless there are many more candidates than parameters.
+/// The damping of σ minus c_σ, as in pycma: 1 unless there are many more candidates than parameters.
 fn damping(n: f64, mueff: f64) -> f64 {
     let inner = (3.0 * (1.0 - 0.5_f64.powf(n / 9.0))).max(1.0);
     1.0 + 2.0 * (inner * ((mueff - 1.0) / (n + 1.0)).sqrt() - 1.0).max(0.0)
@@ -94,35 +95,35 @@ fn expected_norm(n: usize) -> f64 {
     std::f64::consts::SQRT_2 * ratio
 }
 
-/// C, symmetric and positive, or its diagonal.
+/// The covariance C, symmetric and positive, or its diagonal.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Covariance {
-    /// All P × P numbers.
+    /// All P × P numbers, row by row.
     Full(Vec<f64>),
-    /// The variances.
+    /// The P variances.
     Diagonal(Vec<f64>),
 }
 
-/// The axes of a covariance and the roots of its variances along these.
+/// The axes of a covariance, and the deviations along them.
 #[derive(Clone, Debug)]
 pub enum Axes {
-    /// Eigenvectors B as columns, and D.
+    /// Eigenvectors B as columns, and the deviations D.
     Full(DMatrix<f64>, Vec<f64>),
-    /// D; the axes are those of the parameters.
+    /// The deviations D along the parameters' own axes.
     Diagonal(Vec<f64>),
 }
 
-/// Eigenvalues are no smaller than this share of the largest, so that rounding makes none negative.
+/// The least share of the largest eigenvalue that an eigenvalue may have, so that rounding makes none negative.
 const LEAST_SHARE: f64 = 1e-20;
 
 impl Covariance {
-    /// The covariance of these numbers.
+    /// Makes a covariance of these numbers.
     #[must_use]
     pub fn of(numbers: Vec<f64>, separable: bool) -> Covariance {
         if separable { Covariance::Diagonal(numbers) } else { Covariance::Full(numbers) }
     }
 
-    /// Its numbers, row by row.
+    /// The numbers, row by row.
     #[must_use]
     pub fn numbers(&self) -> &[f64] {
         match self {
@@ -130,7 +131,7 @@ impl Covariance {
         }
     }
 
-    /// Its axes: C = B D² Bᵀ.
+    /// The axes: C = B D² Bᵀ.
     #[must_use]
     pub fn frame(&self) -> Axes {
         let roots = |values: &[f64]| {
@@ -150,7 +151,7 @@ impl Covariance {
 }
 
 impl Axes {
-    /// B D z.
+    /// Computes B D z.
     fn stretched(&self, z: &[f64]) -> Vec<f64> {
         match self {
             Axes::Diagonal(d) => z.iter().zip(d).map(|(z, d)| z * d).collect(),
@@ -161,7 +162,7 @@ impl Axes {
         }
     }
 
-    /// C^−½ y = B D⁻¹ Bᵀ y.
+    /// Computes C^−½ y = B D⁻¹ Bᵀ y.
     fn whitened(&self, y: &[f64]) -> Vec<f64> {
         match self {
             Axes::Diagonal(d) => y.iter().zip(d).map(|(y, d)| y / d).collect(),
@@ -173,7 +174,7 @@ impl Axes {
     }
 }
 
-/// B x.
+/// Computes B x.
 fn columns(b: &DMatrix<f64>, x: &[f64]) -> Vec<f64> {
     let mut sum = vec![0.0; x.len()];
     for (column, x) in b.column_iter().zip(x) {
@@ -185,23 +186,23 @@ fn columns(b: &DMatrix<f64>, x: &[f64]) -> Vec<f64> {
 /// The state of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Strategy {
-    /// m, `[P]`.
+    /// The mean m, `[P]`.
     pub mean: Vec<f64>,
-    /// σ.
+    /// The step size σ.
     pub sigma: f64,
-    /// C.
+    /// The covariance C.
     pub covariance: Covariance,
-    /// p_c, `[P]`.
+    /// The path p_c of the covariance, `[P]`.
     pub path_c: Vec<f64>,
-    /// p_σ, `[P]`.
+    /// The path p_σ of the step size, `[P]`.
     pub path_sigma: Vec<f64>,
-    /// The number of generations that were told.
+    /// The number of generations so far.
     pub generation: u64,
 }
 
 impl Strategy {
-    /// A search that has seen nothing. As in pycma, C is not quite the identity, so that its
-    /// eigenvectors are those of the parameters.
+    /// Begins a search. As in pycma, C is not quite the identity, so that its eigenvectors are the parameters' own
+    /// axes.
     #[must_use]
     pub fn new(mean: Vec<f64>, sigma: f64, constants: &Constants) -> Strategy {
         let n = mean.len();
@@ -215,7 +216,7 @@ impl Strategy {
         Strategy { mean, sigma, covariance, path_c: vec![0.0; n], path_sigma: vec![0.0; n], generation: 0 }
     }
 
-    /// Candidates m + σ B D z, row by row, of standard normal numbers z; `frame` is that of C.
+    /// Candidates m + σ B D z, row by row, of standard normal numbers z; `frame` is the axes of C.
     #[must_use]
     pub fn ask(&self, frame: &Axes, z: &[f64]) -> Vec<f64> {
         let n = self.mean.len();
@@ -226,7 +227,8 @@ impl Strategy {
         z.chunks(n).flat_map(one).collect()
     }
 
-    /// The search after a generation, the lower costs the better; none if a number of it were not finite.
+    /// The search after a generation of these candidates, of which lower costs are better; none if a number of it is
+    /// not finite.
     #[must_use]
     pub fn tell(&self, constants: &Constants, frame: &Axes, candidates: &[f64], costs: &[f64]) -> Option<Strategy> {
         let Constants { weights, mu, mueff, cc, c1, cmu, cs, damps, chi, .. } = constants;
@@ -243,7 +245,7 @@ impl Strategy {
             step.iter_mut().zip(y).for_each(|(step, y)| *step += w * y);
         }
         let mean = self.mean.iter().zip(&step).map(|(m, y)| m + self.sigma * y).collect::<Vec<_>>();
-        // eq. 43
+        // Eq. 43.
         let gain = (cs * (2.0 - cs) * mueff).sqrt();
         let white = frame.whitened(&step);
         let path_sigma: Vec<f64> = self.path_sigma.iter().zip(&white).map(|(p, y)| (1.0 - cs) * p + gain * y).collect();
@@ -251,10 +253,10 @@ impl Strategy {
         let generation = self.generation + 1;
         let seen = 1.0 - (1.0 - cs).powf(2.0 * generation as f64);
         let short = if square / dimension / seen < 2.0 + 4.0 / (dimension + 1.0) { 1.0 } else { 0.0 };
-        // eq. 45
+        // Eq. 45.
         let gain = short * (cc * (2.0 - cc) * mueff).sqrt();
         let path_c: Vec<f64> = self.path_c.iter().zip(&step).map(|(p, y)| (1.0 - cc) * p + gain * y).collect();
-        // eqs. 46 and 47
+        // Eqs. 46 and 47.
         let rates: Vec<f64> = weights
             .iter()
             .zip(&steps)
@@ -282,7 +284,7 @@ impl Strategy {
                 Covariance::Full(numbers)
             }
         };
-        // eq. 44
+        // Eq. 44.
         let sigma = self.sigma * (cs / damps * (square.sqrt() / chi - 1.0)).min(1.0).exp();
         let new = Strategy { mean, sigma, covariance, path_c, path_sigma, generation };
         let numbers = [&new.mean[..], &[sigma], new.covariance.numbers(), &new.path_c, &new.path_sigma].concat();

@@ -1,4 +1,4 @@
-//! The number of evaluations beside pycma's, and the state's exactness.
+//! Tests of the number of evaluations beside pycma's, and of the exactness of the state.
 
 use super::*;
 use crate::rng::Threefry;
@@ -17,7 +17,7 @@ fn rosenbrock(x: &[f64]) -> f64 {
     x.windows(2).map(|x| 100.0 * (x[0] * x[0] - x[1]).powi(2) + (x[0] - 1.0).powi(2)).sum()
 }
 
-/// Evaluations until a value is at most 1e-10, of a search whose numbers are kept in f32 pairs.
+/// Counts the evaluations until a value is at most 1e-10, in a search whose numbers are kept as pairs of f32.
 fn evaluations(separable: bool, x0: f64, seed: u32, f: fn(&[f64]) -> f64) -> usize {
     let mut random = Threefry::new([seed, 7]);
     let lambda = 4 + (3.0 * (N as f64).ln()) as usize;
@@ -38,7 +38,7 @@ fn evaluations(separable: bool, x0: f64, seed: u32, f: fn(&[f64]) -> f64) -> usi
     usize::MAX
 }
 
-/// Medians of pycma 4.5.0 over 11 seeds: `tests/peers/pycma_evaluations.py`.
+/// Compares with medians of pycma 4.5.0 over 11 seeds, from `tests/peers/pycma_evaluations.py`.
 #[test]
 fn as_many_evaluations_as_pycma_are_needed() {
     type Case = (bool, fn(&[f64]) -> f64, f64, f64);

@@ -15,22 +15,22 @@ use crate::rng::streams;
 use crate::tensor::{Named, tree};
 use crate::{DType, Result, Tensor};
 
-/// An algorithm that searches for parameters by playing candidates: its settings, which candidates it asks
-/// for, and what it makes of their returns.
+/// An algorithm that searches for parameters by playing candidates: its settings, the candidates that it asks for, and
+/// how it learns from their returns.
 ///
-/// The P parameters that are searched for are the first ones of θ: all, but for the deviation of actions where
-/// candidates do not draw.
+/// The P parameters that are searched for are the first ones of θ: all of them, except for the deviation of actions if
+/// candidates do not draw actions.
 pub trait CandidateSearch: Debug {
-    /// Every value on its own and in combination, for P parameters.
+    /// Checks every setting, alone and in combination, for P parameters.
     ///
     /// # Errors
     /// [`crate::Error::Config`] with the first setting that cannot work and what to do about it.
     fn validate(&self, parameters: usize) -> Result<()>;
 
-    /// How candidates are played.
+    /// The settings of how candidates are played.
     fn population(&self) -> &Population;
 
-    /// The policy's network.
+    /// The settings of the policy's network.
     fn net(&self) -> &NetConfig;
 
     /// n, the number of candidates.
@@ -38,23 +38,23 @@ pub trait CandidateSearch: Debug {
         self.population().n_samples
     }
 
-    /// The state that the search keeps from one iteration to the next besides θ, for P parameters that are searched for
-    /// and `all` of θ.
+    /// The entries that the search keeps from one iteration to the next besides θ, where P of `all` parameters in θ are
+    /// searched for.
     fn entries(&self, parameters: usize, all: usize) -> Vec<StateEntry>;
 
-    /// True if policies see observations standardised by running statistics of all that were seen.
+    /// True if policies see observations standardised by running statistics of all earlier ones.
     fn normalises(&self) -> bool {
         false
     }
 
-    /// Candidates around `theta: [S, P]`, `[S, n, P]`; `key`, words `[S, 1]`, names the random numbers of this
+    /// Asks for candidates around `theta: [S, P]`, `[S, n, P]`; `key`, words `[S, 1]`, names the random numbers of this
     /// iteration's candidates.
     fn ask(&self, it: &mut Iteration<'_>, held: &Held, theta: Tensor, key: [Tensor; 2]) -> Tensor;
 
-    /// Learns from the returns of what was asked for, and updates the entries of its own.
+    /// Learns from the returns of the candidates, and updates the search's own entries.
     fn tell(&self, it: &mut Iteration<'_>, held: &Held, asked: &Asked) -> Told;
 
-    /// Values that follow a schedule, in the next iteration, by the names of their metrics.
+    /// Values that follow a schedule in the next iteration, by the names of their metrics.
     fn schedules(&self, _at: Progress) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
@@ -63,11 +63,11 @@ pub trait CandidateSearch: Debug {
 /// Candidates that were played.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
-    /// The parameters that they were asked for around, `[S, P]`.
+    /// The parameters around which they were asked for, `[S, P]`.
     pub theta: Tensor,
     /// The candidates, `[S, n, P]`.
     pub candidates: Tensor,
-    /// Their mean returns, `[S, n]`; the lowest number where one is not finite.
+    /// Their mean returns, `[S, n]`; a return that is not finite counts as the lowest number.
     pub returns: Tensor,
     /// The key of their random numbers, words `[S, 1]`.
     pub key: [Tensor; 2],
@@ -78,11 +78,11 @@ pub struct Asked {
 pub struct Told {
     /// The parameters by which the policy acts from now on, `[S, P]`.
     pub theta: Tensor,
-    /// More about the step.
+    /// Metrics of the step.
     pub metrics: Metrics,
 }
 
-/// The search `C` for the parameters of a policy.
+/// An algorithm that searches by `C` for the parameters of a policy.
 #[derive(Clone, Debug)]
 pub struct PopulationLearner<C> {
     search: C,
@@ -96,7 +96,7 @@ struct SearchedPolicy {
     layout: Layout,
     /// P, the number of parameters that are searched for.
     parameters: usize,
-    /// Most steps of an episode.
+    /// The most steps of an episode.
     horizon: usize,
 }
 
@@ -104,14 +104,14 @@ struct SearchedPolicy {
 #[derive(Clone, Copy, Debug)]
 struct Played {
     totals: Totals,
-    /// Sums of observations less the running mean, and of their squares, where statistics of them are kept.
+    /// Sums of observations less the running mean, and of the squares of these, if statistics are kept.
     seen: Option<[Tensor; 2]>,
 }
 
 tree!(Played: totals, seen);
 
 impl<C: CandidateSearch + Clone> PopulationLearner<C> {
-    /// For an environment; if it has many tasks, a new one is drawn for each episode.
+    /// Makes the algorithm for an environment. If that has many tasks, each episode draws a new one.
     ///
     /// # Errors
     /// If a setting is invalid, or does not fit the environment.
@@ -132,7 +132,8 @@ impl SearchedPolicy {
         Ok(SearchedPolicy { policy, layout, parameters, horizon: spec.horizon })
     }
 
-    /// The values by which policies act, `theta: [S, M, P']` with all of θ, M of each seed, and `values` of each seed.
+    /// The values by which policies act. `theta: [S, M, P']` has all of θ for M policies per seed, and `values` are per
+    /// seed.
     fn acting(&self, theta: Tensor, values: &Named) -> Acting {
         let shape = theta.shape();
         let [s, m, p] = shape[..] else { return Acting::of(&self.layout.split(theta)) };
@@ -146,7 +147,7 @@ impl SearchedPolicy {
         }
     }
 
-    /// Episodes of the candidates `[S, n, P]`: sums over each, `[S · n, E, …]`.
+    /// Plays the episodes of the candidates `[S, n, P]`, and sums over each: `[S · n, E, …]`.
     fn play(
         &self,
         population: &Population,
@@ -223,7 +224,7 @@ impl SearchedPolicy {
         let worst = Tensor::constant_f32(f64::from(f32::MIN));
         let returns = mean.non_finite().select(worst, mean);
         let Told { theta: new, metrics } = search.tell(it, held, &Asked { theta, candidates, returns, key });
-        // Parameters that are not finite are left out.
+        // Parameters that are not finite are dropped.
         let broken = new.non_finite().to_f32().max_keep(1);
         let kept = broken.gt(Tensor::constant_f32(0.0)).select(theta, new);
         let kept = if p == all { kept } else { Tensor::concat(&[kept, all_parameters.slice(1, p, all)], 1) };
@@ -303,7 +304,7 @@ impl<C: CandidateSearch> Algorithm for PopulationLearner<C> {
 }
 
 impl<C: CandidateSearch> PopulationLearner<C> {
-    /// The search.
+    /// The search with its settings.
     pub fn search(&self) -> &C {
         &self.search
     }

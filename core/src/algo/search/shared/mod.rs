@@ -1,8 +1,8 @@
-//! Search by populations: what CEM, CMA-ES, OpenAI's evolution strategy, ARS and NOP share.
+//! Parts that CEM, CMA-ES, OpenAI's evolution strategy, ARS and NOP share: search by populations.
 //!
-//! An iteration asks for candidates, n parameter vectors per seed, plays whole episodes by each, and tells
-//! the search their mean returns, which are not discounted. Candidates × episodes are rows of one program;
-//! it steps until all of its rows are done.
+//! An iteration asks for candidates, n parameter vectors per seed, plays whole episodes by each, and tells the search
+//! their mean returns, which are not discounted. Candidates × episodes are rows of one program, which steps until all
+//! of its rows are done.
 
 mod learner;
 mod rank;
@@ -13,7 +13,7 @@ pub use rank::{best_share, centred_ranks, order};
 use crate::settings::Range;
 use crate::{Error, Result};
 
-/// Most steps that an iteration of one seed may take, so that f32 counts them exactly.
+/// The most steps that an iteration of one seed may take, so that f32 counts them exactly.
 const MAX_STEPS: usize = 1 << 24;
 
 crate::settings! {
@@ -26,13 +26,13 @@ crate::settings! {
         episodes: usize = 1, Range::Count(1, MAX_STEPS as u64);
         /// candidates take the action that they hold for the best; false: they draw
         ///
-        /// The deviation of continuous actions is searched for only if they draw.
+        /// The deviation of continuous actions is searched for only if candidates draw actions.
         deterministic: bool = true;
     }
 }
 
 impl Population {
-    /// Checks that so many candidates, the value of `key`, can be played in episodes of at most `horizon` steps.
+    /// Checks that this number of candidates, the value of `key`, can be played in episodes of at most `horizon` steps.
     pub(super) fn validate(&self, candidates: usize, horizon: usize) -> Result<()> {
         let steps = candidates.saturating_mul(self.episodes).saturating_mul(horizon);
         if steps > MAX_STEPS {
@@ -46,7 +46,7 @@ impl Population {
         Ok(())
     }
 
-    /// Checks that candidates are pairs.
+    /// Checks that candidates come in pairs.
     pub(super) fn validate_pairs(&self) -> Result<()> {
         let n = self.n_samples;
         match n % 2 {

@@ -2,14 +2,14 @@
 
 use crate::Tensor;
 
-/// Returns in a column and in a row, `[S, n, 1]` and `[S, 1, n]`, and the numbers of candidates likewise.
+/// Pairs of candidates: their returns in a column `[S, n, 1]` and in a row `[S, 1, n]`, and their numbers likewise.
 fn pairs(returns: Tensor) -> ([Tensor; 2], [Tensor; 2]) {
     let n = returns.size(1);
     ([returns.unsqueeze(2), returns.unsqueeze(1)], [Tensor::iota(&[1, n, 1], 1), Tensor::iota(&[1, 1, n], 2)])
 }
 
-/// The place of each candidate among all, from 0 for the highest return; of equal ones the first comes first. `[S, n]`
-/// → f32 `[S, n]`.
+/// The place of each candidate among all, f32 `[S, n]`, from 0 for the highest of the returns `[S, n]`; of equal
+/// returns the first has the lower place.
 #[track_caller]
 pub fn order(returns: Tensor) -> Tensor {
     let ([own, other], [i, j]) = pairs(returns);
@@ -25,13 +25,13 @@ pub fn best_share(returns: Tensor, k: usize) -> Tensor {
     in_it.select(Tensor::constant_f32(1.0 / k), Tensor::constant_f32(0.0))
 }
 
-/// Ranks from −½ for the lowest return to ½ for the highest; equal returns have equal ranks, the mean of theirs.
-/// `[S, n]` → `[S, n]`.
+/// Ranks of returns, `[S, n]` → `[S, n]`, from −½ for the lowest to ½ for the highest. Equal returns share the mean of
+/// their ranks.
 #[track_caller]
 pub fn centred_ranks(returns: Tensor) -> Tensor {
     let n = returns.size(1);
     let ([own, other], _) = pairs(returns);
-    // How many are lower less how many are higher, halved: the mean rank less that of the middle.
+    // Half of the count of lower returns minus that of higher ones is the mean rank minus the middle rank.
     let above = other.lt(own).to_f32() - other.gt(own).to_f32();
     above.sum_keep(2).reshape(&returns.shape()) * (0.5 / (n - 1).max(1) as f64)
 }

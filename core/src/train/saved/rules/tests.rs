@@ -18,7 +18,7 @@ const SAMPLED: &str = "hidden = [4]\nenvs = 2\nhorizon = 64\nminibatches = 1\nno
 const POPULATION: &str = "hidden = [4]\nn_samples = 8\nepisodes = 1\n";
 const META: &str = "hidden = [4]\nmeta_batch = 2\nrollouts = 2\n";
 
-/// Algorithm, environment, settings, iterations.
+/// A run: algorithm, environment, settings, iterations.
 type Run<'a> = (&'a str, &'a str, &'a [&'a str], u64);
 
 /// Runs by settings whose numbers are in a snapshot.
@@ -88,7 +88,7 @@ fn session((algorithm, env, settings, iterations): Run<'_>) -> Result<Session> {
     Ok(session)
 }
 
-/// A number that cannot be: its place in the entry, and what it is instead.
+/// A number that cannot be: its place in the entry, and its value.
 type Forged = (usize, f64);
 
 /// Numbers just outside of the range of an entry.
@@ -100,7 +100,7 @@ fn outside(numbers: Numbers, array: &SeedArray<'_>) -> Vec<Forged> {
         all.extend(numbers.whole.then_some(numbers.least - 1.0));
     }
     if numbers.most.is_finite() && (float || numbers.most < f64::from(u32::MAX)) {
-        // A whole number that f32 has, and one that it has not.
+        // These are a whole number that f32 can hold, and one that it cannot.
         all.push(if numbers.most < 1e6 { numbers.most + 1.0 } else { numbers.most * 2.0 });
     }
     if numbers.whole && float {
@@ -110,7 +110,7 @@ fn outside(numbers: Numbers, array: &SeedArray<'_>) -> Vec<Forged> {
     all.into_iter().flat_map(|value| [(0, value), (last, value)]).collect()
 }
 
-/// Numbers that are in their range and do not stand in a relation.
+/// Numbers that are in their range and break a relation.
 fn unrelated(relation: &Relation, array: &SeedArray<'_>, arrays: &[SeedArray<'_>], made: RunLength) -> Vec<Forged> {
     let last = array.words.len() - 1;
     let find = |name: &str| arrays.iter().find(|array| array.entry.name == name).unwrap();
@@ -134,7 +134,7 @@ fn unrelated(relation: &Relation, array: &SeedArray<'_>, arrays: &[SeedArray<'_>
     }
 }
 
-/// The file with one number of one entry replaced, and the name of its tensor.
+/// Replaces one number of one entry in a file. Gives the name of its tensor, and the file.
 fn forged(file: &[u8], array: &SeedArray<'_>, layout: &Layout, (at, value): Forged) -> (String, Vec<u8>) {
     let (header, _, mut entries) = snapshot::decode(file, &[]).unwrap();
     let parts = parts(&array.entry, layout, 2);
@@ -151,8 +151,8 @@ fn forged(file: &[u8], array: &SeedArray<'_>, layout: &Layout, (at, value): Forg
     (name, snapshot::encode(header, &entries).unwrap())
 }
 
-/// Forges all that a run's snapshot counts, and adds what was wrong: what is no count was refused, or a forged one was
-/// read. Gives the names of the entries whose range was left.
+/// Forges each count in a run's snapshot, and adds as problems the forged counts that are read, and the numbers that
+/// are no counts but are refused. Gives the names of the entries whose range was left.
 fn forge_all(run: Run<'_>, problems: &mut Vec<String>) -> Result<Vec<&'static str>> {
     let (device, mut names) = (Device::cpu(1), Vec::new());
     let session = session(run)?;
@@ -176,7 +176,7 @@ fn forge_all(run: Run<'_>, problems: &mut Vec<String>) -> Result<Vec<&'static st
             }
         }
     }
-    // Counts of the header: fewer steps than iterations, or more than they can make.
+    // Counts of the header are forged too: fewer steps than iterations, or more than these can make.
     let most = algorithm.most(header.iteration);
     for env_steps in [header.iteration - 1, most + 1, 1_000_000_000_000_000, u64::MAX] {
         let mut counted = header.clone();
@@ -212,7 +212,7 @@ fn forged_numbers_of_each_algorithm_are_refused_by_name_and_its_own_are_read() {
         }
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
-    // Each count of the page on snapshots is among them.
+    // Each count of the page on snapshots is among these.
     for name in [
         "memory_next",
         "memory_filled",
@@ -280,7 +280,7 @@ fn a_state_that_could_not_be_read_is_not_written() {
     run.state_mut().insert("env_steps", steps);
     let Err(Error::Unsaved(text)) = block_on(run.snapshot(0)) else { panic!("it was written") };
     assert!(text.starts_with("seed 3: the tensor `environment.steps` holds 500 at [1, 0], which cannot be"), "{text}");
-    // The policy is whole.
+    // The policy can still be saved.
     block_on(run.policy_snapshot(0)).unwrap();
     let mut run = session(("ppo", "cartpole", &[SAMPLED, "epochs = 1"], 1)).unwrap();
     let variance = run.device().array(&[1, 4], &[1.0, -0.5, 1.0, 1.0]).unwrap();

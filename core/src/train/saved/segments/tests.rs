@@ -8,7 +8,7 @@ struct Kept {
     shape: [usize; 2],
     words: Vec<u32>,
     disk: BTreeMap<String, Vec<u8>>,
-    /// Bytes that were appended.
+    /// The number of bytes that were appended.
     appended: usize,
 }
 
@@ -26,7 +26,7 @@ impl Kept {
         }
     }
 
-    /// As a snapshot after so many rows does; files that it does not name are deleted.
+    /// Saves the rows like a snapshot after `added` rows, and deletes files that it does not name.
     fn save(&mut self, added: u64) {
         for stretch in self.ring.advance(&self.shape, added).unwrap() {
             let words = self.words[self.ring.elements(stretch)].to_vec();
@@ -73,8 +73,8 @@ fn rows_are_appended_once_and_read_back_wherever_the_ring_begins() {
             kept.check(added);
             kept.save(added);
             assert_eq!(kept.appended - before, 8 * step.min(17) as usize, "nothing is new");
-            // Segments of three rows: six hold 17, and one more is there while the oldest row is in the middle of the
-            // first one.
+            // Segments have three rows. Six hold 17 rows; a seventh is there while the oldest row is in the middle of
+            // the first.
             assert!(kept.disk.len() <= 7, "{:?}", kept.disk.keys());
         }
     }
@@ -91,7 +91,7 @@ fn segments_are_the_same_whenever_snapshots_are_made() {
     }
     assert_eq!((&often.ring, &often.disk), (&rarely.ring, &rarely.disk));
     assert_eq!(often.ring.segments.len(), 8);
-    // 400 is a multiple of a segment's 8 rows.
+    // 400 is a multiple of the 8 rows of a segment.
     assert_eq!(often.ring.files().next().unwrap(), ("memory-336.rows".to_owned(), 64));
 }
 
@@ -147,7 +147,7 @@ fn damage_is_an_error_that_names_the_segment() {
         kept.disk.insert(name.clone(), whole.clone());
     }
     assert!(kept.read().is_ok());
-    // A checksum that fits does not make a number of what is none.
+    // A NaN is refused even if the checksum fits.
     let nan = f32::NAN.to_bits();
     kept.ring.segments[0].checksum = Checksum::EMPTY.over(&[nan; 10]);
     kept.disk.insert(names[0].clone(), nan.to_le_bytes().repeat(10));
@@ -179,14 +179,14 @@ fn rings_that_cannot_be_are_refused() {
     for change in cannot {
         assert!(problem(change).contains("do not hold its rows 5..21"));
     }
-    // The segments of another training.
+    // These segments are of another training.
     assert!(good.clone().advance(&[16, 2], 20).is_err());
     assert!(good.clone().advance(&[16, 3], 30).is_err());
 }
 
 #[test]
 fn the_next_row_is_that_of_a_memory() {
-    // As `replay::ReplayMemory` counts: R stands for the first row.
+    // Rows are counted as by `replay::ReplayMemory`, where R stands for the first row.
     assert_eq!([0, 1, 4, 5, 6, 10, 11].map(|added| Ring::next(5, added)), [0, 1, 4, 5, 1, 5, 1]);
 }
 
@@ -195,7 +195,7 @@ fn segments_are_limited_and_a_ring_has_eight() {
     let most = |shape: &[usize]| Ring::new(String::new(), shape).most();
     assert_eq!(most(&[1000, 42]), 125);
     assert_eq!(most(&[1, 42]), 1);
-    // 64 MiB of rows of 168 bytes.
+    // 64 MiB hold this number of rows of 168 bytes.
     assert_eq!(most(&[16_000_000, 42]), 399_457);
     assert_eq!(Ring::bytes_at_once(&[1_000_000, 42]), 21_000_000);
     assert!(Ring::bytes_at_once(&[16_000_000, 42]) <= 64 << 20);

@@ -11,8 +11,8 @@ use crate::replay::Transitions;
 use crate::rng::streams;
 
 impl<C: OffPolicy> OffPolicyLearner<C> {
-    /// Makes one iteration: each environment plays so much of whole episodes, from new ones on, and updates follow.
-    /// What an environment plays beyond its share, while others are not done, is not remembered.
+    /// Makes an iteration in which each environment plays its share of whole episodes, beginning with a new one, and
+    /// updates follow. Steps beyond an environment's share, made while others are not done, are not remembered.
     pub(super) fn pass_of_episodes(
         &self,
         it: &mut Iteration<'_>,
@@ -48,7 +48,7 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
         if !learns {
             return (Carried { learner, stored, statistics }, metrics);
         }
-        // Kinds of updates go on from one iteration to the next.
+        // Kinds of updates continue from one iteration to the next.
         let before = (replay.warm_up(self.horizon) as u32).wrapping_add(1).wrapping_neg();
         let pass = period::pass(it.number() + Tensor::constant_u32(before), self.passes_of_a_period());
         let key = fold_in(*key, Tensor::constant_u32(0));

@@ -1,11 +1,11 @@
-//! Losses of learned values of actions, on B transitions of S seeds.
+//! Losses of learned values of choices, on B transitions of S seeds.
 
 use crate::Tensor;
 use crate::dist::{at, best};
 
-/// y = r + γ (1 − d) max Q'(s', ·), eq. 2 of arXiv:1312.5602: `values` are the target network's at the next
-/// observation, `[S, B, C]`. With `chooser`, the network's own values there, the largest of these names the choice
-/// (arXiv:1509.06461). `discount` is γ, or γⁿ after n steps.
+/// The target y = r + γ (1 − d) max Q'(s', ·), eq. 2 of arXiv:1312.5602. `values` are the target network's at the next
+/// observation, `[S, B, C]`. With `chooser`, the network's own values there, the choice is the one of the highest of
+/// these (arXiv:1509.06461). `discount` is γ, or γⁿ after n steps.
 #[track_caller]
 pub fn target(reward: Tensor, terminated: Tensor, values: Tensor, chooser: Option<Tensor>, discount: Tensor) -> Tensor {
     let ahead = match chooser {
@@ -15,8 +15,8 @@ pub fn target(reward: Tensor, terminated: Tensor, values: Tensor, chooser: Optio
     (reward + (1.0 - terminated) * ahead * discount).stop_gradient()
 }
 
-/// Huber's loss of each error, `[S, B, 1]`: ½ δ², and |δ| − ½ from 1 on, so that its gradient is at most 1 (Mnih et al.
-/// 2015, doi:10.1038/nature14236, "clipping"); PyTorch's smooth L1 with β = 1.
+/// Huber's loss of each error, `[S, B, 1]`: ½ δ², and |δ| − ½ where |δ| is 1 or more, so that its gradient is at most 1
+/// (Mnih et al. 2015, doi:10.1038/nature14236, "clipping"). It is PyTorch's smooth L1 with β = 1.
 #[track_caller]
 pub fn huber(values: Tensor, target: Tensor) -> Tensor {
     let error = (values - target).abs();
