@@ -22,6 +22,22 @@
 //! on the host [`Adaptive`] makes a program of each step, for [`MetaEvaluator`] and `quickstudy adapt`.
 //! [`try_exploring`] plays the sizes of a [`MetaEvaluator`] in a program. Held-out tasks come from a random stream that
 //! training never draws from.
+//!
+//! # From a context to a belief
+//!
+//! PEARL adapts and learns from memories: an iteration visits some training tasks, then makes many updates.
+//!
+//! 1. **The visit.** `Pearl::play` collects whole episodes on the tasks that are dealt
+//!    ([`TaskSource::Dealt`](crate::task::TaskSource::Dealt)), first by the prior, then by the belief.
+//!    [`Amount::Steps`](crate::play::Amount::Steps) ends a play after the episode in which enough steps were made.
+//!    [`ContextPolicy`](pearl::ContextPolicy) draws z where an episode begins.
+//! 2. **The rows.** [`TaskMemory::add`](pearl::TaskMemory::add) puts them into the rings of their tasks.
+//!    Their context is the rows of the last visit.
+//! 3. **The evidence.** [`ContextEncoder`](pearl::ContextEncoder) turns transitions into evidence, sums that grow
+//!    with each (or a recurrent state), and evidence into a belief. So evidence is a policy's memory within a
+//!    play, and its acting values between plays.
+//! 4. **The update.** [`PearlNets::update`](pearl::PearlNets::update): the critics' loss and the belief's divergence
+//!    move critics and encoder; then value function and policy make their steps by a z without a gradient.
 
 mod adaptation;
 mod adaptive;

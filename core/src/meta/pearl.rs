@@ -11,22 +11,6 @@
 //!     than their share
 //!  3. between episodes a belief is inferred from all of the context, as on held-out tasks, and not from a draw of it
 //!  4. an update with a gradient that is not finite is dropped and counted
-//!
-//! # From a context to a belief
-//!
-//! PEARL adapts and learns from memories: an iteration visits some training tasks, then makes many updates.
-//!
-//! 1. **The visit.** `Pearl::play` collects whole episodes on the tasks that are dealt
-//!    ([`TaskSource::Dealt`]), first by the prior, then by the belief.
-//!    [`Amount::Steps`] ends a play after the episode in which enough steps were made.
-//!    [`ContextPolicy`] draws z where an episode begins.
-//! 2. **The rows.** [`TaskMemory::add`] puts them into the rings of their tasks. Their context is the rows of the last
-//!    visit.
-//! 3. **The evidence.** [`ContextEncoder`] turns transitions into evidence, sums that grow with each (or a recurrent
-//!    state), and evidence into a belief. So evidence is a policy's memory within a play, and its acting values between
-//!    plays.
-//! 4. **The update.** [`PearlNets::update`]: the critics' loss and the belief's divergence move critics and encoder;
-//!    then value function and policy make their steps by a z without a gradient.
 
 mod config;
 mod encoder;

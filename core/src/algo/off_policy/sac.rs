@@ -130,7 +130,8 @@ impl SacNets {
 
     /// Makes the temperature's step, by the mean log-probability `[S, 1]` of actions that the policy drew.
     fn temper(&self, temperature: Option<Trained>, rate: Tensor, log_prob: Tensor) -> Option<Trained> {
-        let end = self.descent(TEMPERATURE, rate, &[]).run(temperature?, 1, &(), |parts, ()| Look {
+        let temperature = temperature?;
+        let end = self.descent(TEMPERATURE, rate, &[]).run(temperature, 1, &(), |parts, ()| Look {
             loss: temperature_loss(parts[0], log_prob, self.target_entropy),
             seen: Named::new(),
         });
