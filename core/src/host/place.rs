@@ -74,6 +74,9 @@ impl<E: Executor + 'static> From<Box<E>> for EnvPlace {
 
 impl EnvPlace {
     /// Environments of the host with this spec. `make` makes an executor of the size that each call asks for.
+    ///
+    /// An [`Executor`] of one's own may step all of its environments in a single call, as a vectorised simulator or a
+    /// pool of processes does.
     pub fn host(spec: EnvSpec, make: impl Fn(FleetSize) -> Result<Box<dyn Executor>> + 'static) -> EnvPlace {
         EnvPlace::Host(HostPlace { spec, make: Rc::new(make) })
     }

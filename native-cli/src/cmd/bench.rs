@@ -1,5 +1,7 @@
 //! `quickstudy bench`: how fast, and how good, on this machine.
 
+mod on_host;
+
 use crate::curve::short_count;
 use crate::device::{DeviceArgs, time_of_training};
 use crate::outcome::Stop;
@@ -10,6 +12,7 @@ use quickstudy_core::algo::PPO;
 use quickstudy_core::backend::Device;
 use quickstudy_core::backend::cpu::simd::isa::Isa;
 use quickstudy_core::env::{EnvDef, Source, builtin, builtin_names};
+use quickstudy_core::host::EnvPlace;
 use quickstudy_core::train::{Evaluator, Layer, Preset, Session, Setup, presets};
 use std::time::{Duration, Instant};
 
@@ -98,8 +101,13 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<()> {
     if !(args.seconds > 0.0 && args.seconds < 3600.0) {
         return Err(Stop::user(format!("--seconds: {} is not in 0 to 3600", args.seconds)).into());
     }
-    let of_programs = |name: &str| known::environment(name)?.device().cloned();
-    let env = args.env.as_deref().map(of_programs).transpose().map_err(Stop::from)?;
+    let env = args.env.as_deref().map(known::environment).transpose().map_err(Stop::from)?;
+    let on_host = env.as_ref().and_then(|env| env.device().err());
+    if let (Some(error), Some(BenchPart::Training), Some(name)) = (&on_host, args.part, &args.env) {
+        return Err(Stop::user(error.to_string())
+            .hint(format!("`quickstudy bench environments --env {name}` measures its steps alone"))
+            .into());
+    }
     let chosen = |name: &str| env.as_ref().is_none_or(|env| env.spec().name == name);
     let start = Instant::now();
     let device = args.device.open()?;
@@ -107,7 +115,9 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<()> {
     if matches!(args.part, None | Some(BenchPart::Environments)) {
         environments(args.seconds, env.as_ref())?;
     }
-    if matches!(args.part, None | Some(BenchPart::Training)) {
+    if on_host.is_some() && args.part.is_none() {
+        say("training is measured on environments of programs only");
+    } else if matches!(args.part, None | Some(BenchPart::Training)) {
         training(&device, args, &chosen)?;
     }
     if args.part == Some(BenchPart::Learning) {
@@ -117,13 +127,16 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn environments(seconds: f64, only: Option<&EnvDef>) -> Result<(), Stop> {
+fn environments(seconds: f64, only: Option<&EnvPlace>) -> Result<(), Stop> {
+    if let Some(EnvPlace::Host(place)) = only {
+        return on_host::environments(place, seconds);
+    }
     say(&format!(
         "\n{:<28}{:<10}{:>14}{:>24}",
         "environment, random actions", "", "steps/s, 1 core", "share of randomness"
     ));
     let all: Vec<EnvDef> = match only {
-        Some(env) => vec![env.clone()],
+        Some(env) => vec![env.device()?.clone()],
         None => builtin_names().into_iter().map(builtin).collect::<Result<_, _>>()?,
     };
     for env in all {

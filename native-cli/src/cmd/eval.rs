@@ -205,7 +205,8 @@ fn evaluated(args: &EvalArgs, device: &Device, path: &Path, particle: Option<usi
     }
     // What cannot be drawn is said before the work.
     if args.gif.is_some() {
-        policy.env().device()?;
+        let hint = "leave --gif out; environments of the host cannot be drawn";
+        policy.env().device().map_err(|error| Stop::from(error).hint(hint))?;
     }
     activity::begin(Work::Evaluation(policy.env_steps()));
     activity::watch(device.interrupt());

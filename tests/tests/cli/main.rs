@@ -14,6 +14,7 @@ mod damage;
 mod files;
 mod help;
 mod hints;
+mod host_env;
 mod interrupt;
 mod isa;
 mod kept;
