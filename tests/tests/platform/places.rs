@@ -19,6 +19,7 @@ const WRITTEN: &str = "wasm/js/settings.ts";
 
 /// Files and folders that name algorithms for a reason of their own.
 const ELSEWHERE: &[(&str, &str)] = &[
+    (".ci/run", "runs an example by one"),
     ("CHANGELOG.md", "tells of what was added"),
     ("BENCHMARKS.md", "has measurements of some"),
     ("ARCHITECTURE.md", "takes some as examples"),
