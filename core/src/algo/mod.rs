@@ -1,6 +1,6 @@
 //! Algorithms by family, one room each, named as their papers, and the contract that all keep.
 //!
-//! What a family exports is here too, so that `algo::PpoConfig` is `algo::on_policy::PpoConfig`.
+//! The exports of each family are re-exported here: `algo::PpoConfig` is `algo::on_policy::PpoConfig`.
 
 mod contract;
 pub mod off_policy;

@@ -31,7 +31,7 @@ fn killed_until_done(dir: &Sandbox, train: &str, dice: &mut Threefry) -> usize {
     };
     let mut kills = 0;
     let mut begun = false;
-    loop {
+    for _ in 0..200 {
         // Later and later, so that there is a point at which something new is on disk before the process ends.
         let point = 1 + (dice.uniform() * (40 + 10 * kills) as f64) as u64;
         let command = if begun { "train --resume parts --save-every 0" } else { train };
@@ -50,6 +50,7 @@ fn killed_until_done(dir: &Sandbox, train: &str, dice: &mut Threefry) -> usize {
         }
         begun = !files(&dir.join("parts")).is_empty();
     }
+    panic!("`{train}` is not done after {kills} kills")
 }
 
 #[test]

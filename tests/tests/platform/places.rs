@@ -1,5 +1,5 @@
 //! A new algorithm touches five places: its room, its `mod` line, one line of the register, its preset and one page.
-//! What else names an algorithm tells of it in particular, and would not ask for another.
+//! Any other file that names an algorithm tells of that one in particular, and needs no line for a new one.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may")]
 
