@@ -30,6 +30,26 @@ pub struct Parts<'a> {
     pub baseline: Option<FittedBaseline>,
 }
 
+impl Parts<'_> {
+    /// The settings that the memory of a run grows with, by their keys.
+    fn sizes(&self) -> Vec<(&'static str, usize)> {
+        let Parts { sampling, net, memory, .. } = *self;
+        let mut sizes = vec![("envs", sampling.envs)];
+        match sampling.whole_episodes() {
+            None => sizes.push(("horizon", sampling.horizon)),
+            Some(_) => {
+                let minima = [("min_rollouts", sampling.min_rollouts), ("min_steps", sampling.min_steps)];
+                sizes.extend(minima.into_iter().filter(|(_, n)| *n > 0));
+            }
+        }
+        sizes.push(("hidden", net.layers.hidden.iter().copied().max().unwrap_or(0)));
+        if memory.cell != MemoryKind::None {
+            sizes.push(("units", memory.units));
+        }
+        sizes
+    }
+}
+
 /// An algorithm that learns from rollouts of its own policy: the settings and steps in which it differs from others.
 /// [`OnPolicyLearner`] has what they share.
 pub trait OnPolicy: Clone + Debug {
@@ -167,20 +187,7 @@ impl<C: OnPolicy> Algorithm for OnPolicyLearner<C> {
     }
 
     fn sizes(&self) -> Vec<(&'static str, usize)> {
-        let Parts { sampling, net, memory, .. } = self.config.parts();
-        let mut sizes = vec![("envs", sampling.envs)];
-        match sampling.whole_episodes() {
-            None => sizes.push(("horizon", sampling.horizon)),
-            Some(_) => {
-                let minima = [("min_rollouts", sampling.min_rollouts), ("min_steps", sampling.min_steps)];
-                sizes.extend(minima.into_iter().filter(|(_, n)| *n > 0));
-            }
-        }
-        sizes.push(("hidden", net.layers.hidden.iter().copied().max().unwrap_or(0)));
-        if memory.cell != MemoryKind::None {
-            sizes.push(("units", memory.units));
-        }
-        sizes
+        self.config.parts().sizes()
     }
 
     fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics {

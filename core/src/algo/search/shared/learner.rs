@@ -248,6 +248,13 @@ impl SearchedPolicy {
     }
 }
 
+/// The settings that the memory of a run grows with, by their keys.
+fn sizes(population: &Population, net: &NetConfig) -> Vec<(&'static str, usize)> {
+    let Population { n_samples, episodes, .. } = *population;
+    let hidden = net.layers.hidden.iter().copied().max().unwrap_or(0);
+    vec![("n_samples", n_samples), ("episodes", episodes), ("hidden", hidden)]
+}
+
 impl<C: CandidateSearch> Learned for PopulationLearner<C> {
     fn policy(&self) -> Box<dyn Policy + '_> {
         Box::new(Normalised(&self.searched.policy))
@@ -289,9 +296,7 @@ impl<C: CandidateSearch> Algorithm for PopulationLearner<C> {
     }
 
     fn sizes(&self) -> Vec<(&'static str, usize)> {
-        let Population { n_samples, episodes, .. } = *self.search.population();
-        let hidden = self.search.net().layers.hidden.iter().copied().max().unwrap_or(0);
-        vec![("n_samples", n_samples), ("episodes", episodes), ("hidden", hidden)]
+        sizes(self.search.population(), self.search.net())
     }
 
     fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics {
