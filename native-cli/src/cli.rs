@@ -141,7 +141,7 @@ fn parsed(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
 pub fn main_with(environments: Vec<EnvPlace>, algorithms: Vec<&'static AlgorithmDef>) -> ExitCode {
     match known::add(environments, algorithms) {
         Ok(()) => main(),
-        Err(stop) => ExitCode::from(outcome::report(&stop.into())),
+        Err(stop) => ExitCode::from(outcome::report(&stop)),
     }
 }
 
@@ -165,7 +165,7 @@ pub fn main() -> ExitCode {
             if !error.use_stderr()
                 && let Err(stop) = output::printed(printed)
             {
-                return ExitCode::from(outcome::report(&stop.into()));
+                return ExitCode::from(outcome::report(&stop));
             }
             if let Some(hint) = hint {
                 let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("hint: {hint}\n"));
@@ -181,11 +181,11 @@ pub fn main() -> ExitCode {
         Verb::Export(args) => cmd::export::run(&args),
         Verb::List(args) => cmd::list::run(&args),
         Verb::Bench(args) => cmd::bench::run(&args),
-        Verb::Devices(args) => cmd::devices::run(&args).map_err(Into::into),
+        Verb::Devices(args) => cmd::devices::run(&args),
     };
     // An error of the command matters more than one of its output, which most likely is the same.
-    match result.and_then(|()| Ok(output::check()?)) {
+    match result.and_then(|()| output::check()) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => ExitCode::from(outcome::report(&error)),
+        Err(stop) => ExitCode::from(outcome::report(&stop)),
     }
 }

@@ -64,42 +64,18 @@ impl Stop {
     }
 }
 
-/// The exit code and hint of an error: those of the first [`Stop`] in its chain, otherwise 1 and none.
-#[must_use]
-pub fn code_and_hint(error: &anyhow::Error) -> (u8, &str) {
-    error.chain().find_map(|cause| cause.downcast_ref::<Stop>()).map_or((1, ""), |stop| (stop.code, stop.hint.as_str()))
-}
-
 /// Prints one `error:` line (red on a terminal) and one `hint:` line to stderr; returns the exit code.
 #[must_use]
-pub fn report(error: &anyhow::Error) -> u8 {
+pub fn report(stop: &Stop) -> u8 {
     use std::io::IsTerminal as _;
-    let (code, hint) = code_and_hint(error);
     let (red, cyan, off) =
         if std::io::stderr().is_terminal() { ("\x1b[1;31m", "\x1b[36m", "\x1b[0m") } else { ("", "", "") };
     // Where nobody listens the exit code still says it.
     let mut err = std::io::stderr();
-    let (message, hint) = (format!("{error:#}"), one_line(hint));
-    let _ = writeln!(err, "{red}error:{off} {}", one_line(&message));
+    let _ = writeln!(err, "{red}error:{off} {}", one_line(&stop.message));
+    let hint = one_line(&stop.hint);
     if !hint.is_empty() {
         let _ = writeln!(err, "{cyan}hint:{off} {hint}");
     }
-    code
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use anyhow::Context as _;
-
-    #[test]
-    fn the_code_survives_added_context() {
-        let error = anyhow::Error::from(Stop::user("no such folder").hint("check the path")).context("reading the run");
-        assert_eq!(code_and_hint(&error), (2, "check the path"));
-        assert_eq!(format!("{error:#}"), "reading the run: no such folder");
-        let io: std::io::Result<()> = Err(std::io::Error::other("disk"));
-        assert_eq!(code_and_hint(&io.context("x").unwrap_err()), (1, ""));
-        assert_eq!(Stop::non_finite("x").code, 3);
-        assert_eq!(Stop::failure("x").code, 1);
-    }
+    stop.code
 }

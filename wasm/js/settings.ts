@@ -35,6 +35,10 @@ export interface PpoConfig {
   clip_eps_fall?: number;
   /** number of the falls of step. Values: 1 or more; default 3. */
   clip_eps_falls?: number;
+  /** clip the change of the value as well. Values: true, false; default true. */
+  value_clip?: boolean;
+  /** above 0: stop an iteration's updates at 1.5 times this KL. Values: 0 or more; default 0.0. */
+  target_kl?: number;
   /** passes over each rollout. Values: 1 or more; default 4. */
   epochs?: number;
   /** weight of the entropy bonus. Values: 0 or more; default 0.01. */
@@ -43,10 +47,6 @@ export interface PpoConfig {
   value_coef?: number;
   /** longer gradients are scaled down; 0: never. Values: 0 or more; default 0.5. */
   max_grad_norm?: number;
-  /** clip the change of the value as well. Values: true, false; default true. */
-  value_clip?: boolean;
-  /** above 0: stop an iteration's updates at 1.5 times this KL. Values: 0 or more; default 0.0. */
-  target_kl?: number;
   /** subtract their mean, divide by their deviation. Values: true, false; default true. */
   normalise_advantages?: boolean;
   /** one loss with the policy, or steps of its own before or after. Values: joint, first, last; default "joint". */
@@ -148,6 +148,10 @@ export interface Ppo2Config {
   clip_eps_fall?: number;
   /** number of the falls of step. Values: 1 or more; default 3. */
   clip_eps_falls?: number;
+  /** clip the change of the value as well. Values: true, false; default true. */
+  value_clip?: boolean;
+  /** above 0: stop an iteration's updates at 1.5 times this KL. Values: 0 or more; default 0.0. */
+  target_kl?: number;
   /** passes over each rollout. Values: 1 or more; default 3. */
   epochs?: number;
   /** weight of the entropy bonus. Values: 0 or more; default 0.001. */
@@ -156,10 +160,6 @@ export interface Ppo2Config {
   value_coef?: number;
   /** longer gradients are scaled down; 0: never. Values: 0 or more; default 0.5. */
   max_grad_norm?: number;
-  /** clip the change of the value as well. Values: true, false; default true. */
-  value_clip?: boolean;
-  /** above 0: stop an iteration's updates at 1.5 times this KL. Values: 0 or more; default 0.0. */
-  target_kl?: number;
   /** subtract their mean, divide by their deviation. Values: true, false; default true. */
   normalise_advantages?: boolean;
   /** one loss with the policy, or steps of its own before or after. Values: joint, first, last; default "joint". */
@@ -522,24 +522,27 @@ export interface SvpgConfig {
   num_particles?: number;
   /** weight of staying apart against the return. Values: > 0; default 10.0. */
   temperature?: number;
-  /** the algorithm whose updates they make. Values: a2c, ppo, trpo; default "a2c". */
+  /**
+   * the algorithm whose updates they make; limits such as clip_eps are for ppo, such as max_kl for trpo. Values: a2c,
+   * ppo, trpo; default "a2c".
+   */
   particle?: "a2c" | "ppo" | "trpo";
   /** passes over each rollout. Values: 1 or more; default 1. */
   epochs?: number;
-  /** ppo: clip range of the probability ratio. Values: 0 to 1; default 0.2. */
+  /** clip range of the probability ratio; smaller is safer and slower. Values: 0 to 1; default 0.2. */
   clip_eps?: number;
   /**
-   * ppo: linear, cosine: towards 0 at the end of the run; exponential, step: to clip_eps_fall. Values: constant,
-   * linear, exponential, step, cosine; default "constant".
+   * linear, cosine: towards 0 at the end of the run; exponential, step: to clip_eps_fall. Values: constant, linear,
+   * exponential, step, cosine; default "constant".
    */
   clip_eps_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** share of the clip range that exponential and step end with. Values: above 0, to 1; default 0.1. */
   clip_eps_fall?: number;
   /** number of the falls of step. Values: 1 or more; default 3. */
   clip_eps_falls?: number;
-  /** ppo: clip the change of the value as well. Values: true, false; default true. */
+  /** clip the change of the value as well. Values: true, false; default true. */
   value_clip?: boolean;
-  /** ppo: above 0: stop an iteration's updates at 1.5 times this KL. Values: 0 or more; default 0.0. */
+  /** above 0: stop an iteration's updates at 1.5 times this KL. Values: 0 or more; default 0.0. */
   target_kl?: number;
   /** trpo: share of each rollout that the KL's Hessian is of. Values: above 0, to 1; default 1.0. */
   curvature_share?: number;
@@ -717,20 +720,23 @@ export interface DqnConfig {
    * train_freq divides it; default 100.
    */
   iteration_steps?: number;
-  /** probability of an even draw at the start. Values: 0 to 1; default 1.0. */
-  epsilon_initial?: number;
-  /** the same from the end of exploration_fraction on. Values: 0 to 1; default 0.05. */
-  epsilon_final?: number;
-  /** share of the run in which that falls, on a line. Values: 0 to 1; default 0.1. */
+  /** share of the run in which ε falls to its end, on a line. Values: 0 to 1; default 0.1. */
   exploration_fraction?: number;
-  /** updates from one step of the target to the next. Values: 1 or more; default 2500. */
-  target_update_interval?: number;
-  /** share of the network in its target at such a step; 1 copies it. Values: above 0, to 1; default 1.0. */
+  /**
+   * share of what is learned in its target, at each step of the target; small is slow, 1 copies it. Values: above 0, to
+   * 1; default 1.0.
+   */
   tau?: number;
   /** the network chooses the action whose value the target gives. Values: true, false; default false. */
   double?: boolean;
   /** a value of the state and advantages of choices in place of values. Values: true, false; default false. */
   dueling?: boolean;
+  /** probability of an even draw at the start (ε). Values: 0 to 1; default 1.0. */
+  epsilon_initial?: number;
+  /** ε in the end. Values: 0 to 1; default 0.05. */
+  epsilon_final?: number;
+  /** updates from one step of the target to the next. Values: 1 or more; default 2500. */
+  target_update_interval?: number;
   /** longer gradients are scaled down; 0: never. Values: 0 or more; default 10.0. */
   max_grad_norm?: number;
   /** hidden layers of each network. Values: list of widths; default [64, 64]. */
@@ -801,13 +807,13 @@ export interface DqlConfig {
    * train_freq divides it; default 100.
    */
   iteration_steps?: number;
-  /** probability of an even draw at the start. Values: 0 to 1; default 0.1286. */
-  epsilon_initial?: number;
-  /** the value that it comes near to. Values: 0 to 1; default 0.05. */
-  epsilon_final?: number;
-  /** its distance to that after an iteration, in distances before. Values: 0 to 1; default 0.9955. */
+  /** distance of ε to its end after an iteration, in distances before. Values: 0 to 1; default 0.9955. */
   epsilon_decay?: number;
-  /** updates from one copy of the target to the next. Values: 1 or more; default 5. */
+  /** probability of an even draw at the start (ε). Values: 0 to 1; default 0.1286. */
+  epsilon_initial?: number;
+  /** ε in the end. Values: 0 to 1; default 0.05. */
+  epsilon_final?: number;
+  /** updates from one step of the target to the next. Values: 1 or more; default 5. */
   target_update_interval?: number;
   /** longer gradients are scaled down; 0: never. Values: 0 or more; default 0.5. */
   max_grad_norm?: number;
@@ -879,20 +885,23 @@ export interface DdpgConfig {
    * train_freq divides it; default 100.
    */
   iteration_steps?: number;
-  /** Adam's step size of the policy; learning_rate is that of the critic. Values: > 0; default 0.0001. */
-  policy_learning_rate?: number;
-  /** share of the networks in their targets, each update; small is slow. Values: above 0, to 1; default 0.001. */
-  tau?: number;
   /** noise on actions. Values: gaussian, ornstein_uhlenbeck; default "ornstein_uhlenbeck". */
   noise?: "gaussian" | "ornstein_uhlenbeck";
-  /** σ of the noise on actions, which are from −1 to 1. Values: 0 or more; default 0.2. */
-  sigma?: number;
   /** θ of the process: how strongly it is drawn back to 0. Values: 0 or more; default 0.15. */
   noise_theta?: number;
   /** time of a step in the process. Values: > 0; default 1.0. */
   noise_dt?: number;
   /** weight of the squares of the critic's weights in its loss. Values: 0 or more; default 0.01. */
   weight_decay?: number;
+  /** Adam's step size of the policy; learning_rate is that of the critics. Values: > 0; default 0.0001. */
+  policy_learning_rate?: number;
+  /**
+   * share of what is learned in its target, at each step of the target; small is slow, 1 copies it. Values: above 0, to
+   * 1; default 0.001.
+   */
+  tau?: number;
+  /** σ of the noise on actions, which are from −1 to 1. Values: 0 or more; default 0.2. */
+  sigma?: number;
   /** factor of rewards, once. Values: > 0; default 1.0. */
   reward_scale?: number;
   /** longer gradients of the policy are scaled down; 0: never. Values: 0 or more; default 0.0. */
@@ -965,20 +974,21 @@ export interface Td3Config {
    * train_freq divides it; default 100.
    */
   iteration_steps?: number;
-  /** Adam's step size of the policy; learning_rate is that of the critics. Values: > 0; default 0.001. */
-  policy_learning_rate?: number;
-  /**
-   * share of the networks in their targets, at each step of these; small is slow. Values: above 0, to 1; default 0.005.
-   */
-  tau?: number;
-  /** σ of the noise on actions, which are from −1 to 1. Values: 0 or more; default 0.1. */
-  sigma?: number;
   /** d: updates of the critics for one of the policy and the targets. Values: 1 to 64; default 2. */
   policy_delay?: number;
   /** σ of the noise on the target's actions. Values: 0 or more; default 0.2. */
   target_noise?: number;
   /** limit of that noise, c. Values: 0 or more; default 0.5. */
   target_noise_limit?: number;
+  /** Adam's step size of the policy; learning_rate is that of the critics. Values: > 0; default 0.001. */
+  policy_learning_rate?: number;
+  /**
+   * share of what is learned in its target, at each step of the target; small is slow, 1 copies it. Values: above 0, to
+   * 1; default 0.005.
+   */
+  tau?: number;
+  /** σ of the noise on actions, which are from −1 to 1. Values: 0 or more; default 0.1. */
+  sigma?: number;
   /** factor of rewards, once. Values: > 0; default 1.0. */
   reward_scale?: number;
   /** longer gradients of the policy are scaled down; 0: never. Values: 0 or more; default 0.0. */
@@ -1052,7 +1062,10 @@ export interface SacConfig {
    * train_freq divides it; default 100.
    */
   iteration_steps?: number;
-  /** share of the critics in their targets, each update; small is slow. Values: above 0, to 1; default 0.005. */
+  /**
+   * share of what is learned in its target, at each step of the target; small is slow, 1 copies it. Values: above 0, to
+   * 1; default 0.005.
+   */
   tau?: number;
   /** first weight of the entropy, α. Values: > 0; default 1.0. */
   temperature?: number;
@@ -1870,7 +1883,10 @@ export interface PearlConfig {
   policy_std_reg_coeff?: number;
   /** weight of the square of its draws, before they are squashed. Values: 0 or more; default 0.0. */
   policy_pre_activation_coeff?: number;
-  /** share of the value function in its target, each update; small is slow. Values: above 0, to 1; default 0.005. */
+  /**
+   * share of what is learned in its target, at each step of the target; small is slow, 1 copies it. Values: above 0, to
+   * 1; default 0.005.
+   */
   tau?: number;
   /** discount of later rewards. Values: 0 to 1; default 0.99. */
   gamma?: number;

@@ -1,10 +1,11 @@
 //! Parts of learning that algorithms share: guarded descents, metrics and the joining of passes, passes over data in
-//! minibatches, the order of data's rows, ratios of probabilities, the use of entropy.
+//! minibatches, the order of data's rows, ratios of probabilities, the use of entropy, targets that follow.
 
 mod descent;
 mod entropy;
 mod metrics;
 mod passes;
+mod polyak;
 mod ratio;
 mod rows;
 
@@ -13,5 +14,6 @@ pub use entropy::EntropyMethod;
 pub use metrics::{Join, Metrics};
 pub use passes::Passes;
 pub(crate) use passes::running_sum;
+pub use polyak::PolyakConfig;
 pub use ratio::log_ratio;
 pub(crate) use rows::{by_environment, by_seed};

@@ -99,7 +99,7 @@ pub struct AdaptArgs {
 /// # Errors
 /// [`Stop`] with code 2 if there is no such snapshot, its policy does not adapt or a file cannot be
 /// written; with code 1 if adaptation fails.
-pub fn run(args: &AdaptArgs) -> anyhow::Result<()> {
+pub fn run(args: &AdaptArgs) -> Result<(), Stop> {
     let path = run_folder::policy(&args.run, args.last, args.best)?;
     let bytes = run_folder::read(&path)?;
     let device = args.device.open()?;
@@ -118,7 +118,7 @@ pub fn run(args: &AdaptArgs) -> anyhow::Result<()> {
     };
     if let Some(flag) = misplaced {
         let message = format!("--{flag}: a policy of {} adapts by {by}", policy.algorithm());
-        return Err(Stop::user(message).hint(format!("use {other}")).into());
+        return Err(Stop::user(message).hint(format!("use {other}")));
     }
     let test = MetaTest {
         tasks: count(args.tasks),
@@ -200,14 +200,14 @@ fn headline(args: &AdaptArgs, path: &Path, policy: &Evaluator, tasks: usize) {
 }
 
 /// Explores, adapts and measures, in a meta-test's own sizes.
-fn measure(args: &AdaptArgs, path: &Path, policy: &mut Evaluator, sizes: TestSizes) -> anyhow::Result<()> {
+fn measure(args: &AdaptArgs, path: &Path, policy: &mut Evaluator, sizes: TestSizes) -> Result<(), Stop> {
     const FILE: &str = "meta_test.csv";
     let stages = [("rollouts", args.rollouts), ("inner-steps", args.inner_steps), ("episodes", args.episodes)];
     let misplaced = stages.into_iter().find(|(_, value)| value.is_some()).map(|(flag, _)| flag);
     if let Some(flag) = misplaced.or(args.steps.then_some("steps")) {
         let message = format!("--{flag} is of stages of adaptation, which a meta-test does not show");
         let hint = "leave it out, or --n-exploration-eps, --n-test-episodes and --n-test-tasks";
-        return Err(Stop::user(message).hint(hint).into());
+        return Err(Stop::user(message).hint(hint));
     }
     let folder = folder(args);
     run_folder::expect_no_file(&folder)?;
@@ -243,7 +243,7 @@ fn by_flag(error: Error) -> Stop {
 }
 
 /// Returns on the same tasks of policies that need no training.
-fn beside(env: &EnvDef, adaptation: &Adaptation, rollouts: usize, seed: u64) -> anyhow::Result<Vec<String>> {
+fn beside(env: &EnvDef, adaptation: &Adaptation, rollouts: usize, seed: u64) -> Result<Vec<String>, Stop> {
     let mut lines = Vec::new();
     let sizes = [rollouts, adaptation.episodes, adaptation.horizon];
     for mut control in controls(env) {

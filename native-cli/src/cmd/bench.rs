@@ -97,16 +97,15 @@ pub enum BenchPart {
 ///
 /// # Errors
 /// [`Stop`] with code 2 for an unknown environment; with code 1 or 3 if training fails.
-pub fn run(args: &BenchArgs) -> anyhow::Result<()> {
+pub fn run(args: &BenchArgs) -> Result<(), Stop> {
     if !(args.seconds > 0.0 && args.seconds < 3600.0) {
-        return Err(Stop::user(format!("--seconds: {} is not in 0 to 3600", args.seconds)).into());
+        return Err(Stop::user(format!("--seconds: {} is not in 0 to 3600", args.seconds)));
     }
     let env = args.env.as_deref().map(known::environment).transpose().map_err(Stop::from)?;
     let on_host = env.as_ref().and_then(|env| env.device().err());
     if let (Some(error), Some(BenchPart::Training), Some(name)) = (&on_host, args.part, &args.env) {
         return Err(Stop::user(error.to_string())
-            .hint(format!("`quickstudy bench environments --env {name}` measures its steps alone"))
-            .into());
+            .hint(format!("`quickstudy bench environments --env {name}` measures its steps alone")));
     }
     let chosen = |name: &str| env.as_ref().is_none_or(|env| env.spec().name == name);
     let start = Instant::now();

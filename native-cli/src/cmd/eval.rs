@@ -109,7 +109,7 @@ struct Evaluated {
 ///
 /// # Errors
 /// [`Stop`] with code 2 if there is no such snapshot or a file cannot be written; with code 1 if evaluation fails.
-pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
+pub fn run(args: &EvalArgs) -> Result<(), Stop> {
     if let Some(path) = &args.csv {
         expect_extension("--csv", path, "a table", &["csv", "txt"])?;
     }
@@ -122,14 +122,14 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
     let runs = policies(args)?;
     if args.gif.is_some() && runs.len() > 1 {
         let message = format!("--gif records one run, and these are {}", runs.len());
-        return Err(Stop::user(message).hint("name the folder of one run").into());
+        return Err(Stop::user(message).hint("name the folder of one run"));
     }
     let (device, why) = args.device.open_for(&mut |device| time_of_episodes(args, device, &runs[0]))?;
     let mut all = Vec::with_capacity(runs.len());
     let played = particles::of_runs(args.particle, &runs, |run| load(&device, run))?;
     if args.gif.is_some() && played.len() > 1 {
         let message = format!("--gif records one policy, and these are {} particles", played.len());
-        return Err(Stop::user(message).hint("name one by its number: --particle 0").into());
+        return Err(Stop::user(message).hint("name one by its number: --particle 0"));
     }
     for (run, particle) in &played {
         let one = evaluated(args, &device, run, *particle)?;

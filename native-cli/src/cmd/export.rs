@@ -40,12 +40,12 @@ pub struct ExportArgs {
 /// # Errors
 /// [`Stop`] with code 2 if there is no run in the folder, its snapshot or a segment cannot be read,
 /// or the file is there or cannot be written.
-pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
+pub fn run(args: &ExportArgs) -> Result<(), Stop> {
     expect_extension("--out", &args.out, "a snapshot", &["safetensors"])?;
     output::reserve([&*args.out])?;
     if args.out.is_file() && !args.force && !output::is_stdout(&args.out) {
         let message = format!("{} is there already", args.out.display());
-        return Err(Stop::user(message).hint("--force replaces it").into());
+        return Err(Stop::user(message).hint("--force replaces it"));
     }
     output::spare_runs([&*args.out], args.force)?;
     let bytes = exported(args)?;

@@ -50,13 +50,13 @@ pub enum ListPart {
 ///
 /// # Errors
 /// [`Stop`] with code 2 for an algorithm beside another part than the settings.
-pub fn run(args: &ListArgs) -> anyhow::Result<()> {
+pub fn run(args: &ListArgs) -> Result<(), Stop> {
     let found = match (&args.algorithm, args.part) {
         (None, part) => lines(part)?,
         (Some(algorithm), Some(ListPart::Settings)) => settings(algorithm)?,
         (Some(algorithm), _) => {
             let hint = format!("`quickstudy list settings {algorithm}` lists its settings");
-            return Err(Stop::user("only settings are listed by algorithm").hint(hint).into());
+            return Err(Stop::user("only settings are listed by algorithm").hint(hint));
         }
     };
     for line in found {

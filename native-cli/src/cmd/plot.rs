@@ -81,7 +81,7 @@ const PANELS: usize = 36;
 /// # Errors
 /// [`Stop`] with code 2 if a folder holds no run, no run has the metric or a key, the labels are too few or too many,
 /// there are too many panels, or the file cannot be written.
-pub fn run(args: &PlotArgs) -> anyhow::Result<()> {
+pub fn run(args: &PlotArgs) -> Result<(), Stop> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("curves.svg"));
     let format = Format::of("--out", &out)?;
     output::reserve(args.out.as_deref())?;
@@ -374,8 +374,7 @@ mod tests {
         run(&named(&["far-sighted", "near-sighted"])).unwrap();
         assert!(fs::read_to_string(dir.join("x.svg")).unwrap().contains(">near-sighted<"));
         let error = run(&named(&["one"])).unwrap_err();
-        let (code, hint) = crate::outcome::code_and_hint(&error);
-        assert_eq!((code, hint), (2, "give a --label for each of: gamma=0.99; gamma=0.9"));
+        assert_eq!((error.code, error.hint.as_str()), (2, "give a --label for each of: gamma=0.99; gamma=0.9"));
     }
 
     #[test]
@@ -397,10 +396,9 @@ mod tests {
         let dir = scratch("plot-wrong");
         make_run(&dir, "a", "env = \"cartpole\"\n", 1.0);
         let error = run(&args(&dir, "train/entrpy")).unwrap_err();
-        let (code, hint) = crate::outcome::code_and_hint(&error);
-        assert_eq!((code, hint), (2, "did you mean `train/entropy`?"));
+        assert_eq!((error.code, error.hint.as_str()), (2, "did you mean `train/entropy`?"));
         fs::write(dir.join("a").join(file::CONFIG), "env = [").unwrap();
-        assert_eq!(crate::outcome::code_and_hint(&run(&args(&dir, EPISODE_RETURN)).unwrap_err()).0, 2);
+        assert_eq!(run(&args(&dir, EPISODE_RETURN)).unwrap_err().code, 2);
         fs::remove_file(dir.join("a").join(file::CONFIG)).unwrap();
         run(&args(&dir, EPISODE_RETURN)).unwrap();
     }

@@ -116,9 +116,9 @@ pub struct TrainArgs {
 ///
 /// # Errors
 /// [`Stop`] with the exit code.
-pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
+pub fn run(args: &TrainArgs) -> Result<(), Stop> {
     if !(0.0..1e9).contains(&args.save_every) {
-        return Err(Stop::user(format!("--save-every: {} is no number of seconds", args.save_every)).into());
+        return Err(Stop::user(format!("--save-every: {} is no number of seconds", args.save_every)));
     }
     // From here on Ctrl-C is a request, so that it never leaves half of the folders.
     if !args.print_config {

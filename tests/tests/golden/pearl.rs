@@ -7,6 +7,7 @@ use quickstudy_core::algo::Held;
 use quickstudy_core::env::{ActionSpace, Dim, EnvSpec, builtin};
 use quickstudy_core::grad::value_and_grad;
 use quickstudy_core::host::EnvPlace;
+use quickstudy_core::learn::PolyakConfig;
 use quickstudy_core::meta::PearlConfig;
 use quickstudy_core::meta::pearl::{Belief, ContextEncoder, PearlBatch, PearlNets};
 use quickstudy_core::nn::{Activation, Layout};
@@ -225,7 +226,7 @@ fn an_update_is_that_of_garage() {
         policy_mean_reg_coeff: 0.0,
         policy_std_reg_coeff: 0.0,
         policy_pre_activation_coeff: number("policy_pre_activation_coeff"),
-        tau: number("soft_target_tau"),
+        polyak: PolyakConfig { tau: number("soft_target_tau") },
         gamma: number("discount"),
         reward_scale: number("reward_scale"),
         net: LayersConfig { hidden: vec![hidden], activation: Activation::Relu, ..PearlConfig::default().net },

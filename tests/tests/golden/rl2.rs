@@ -178,9 +178,9 @@ impl<'a> Case<'a> {
     /// losses take it anew each time, ours when a trial is collected. The baseline stays as it was fitted.
     fn batch(&self, theta: Tensor, now: Tensor) -> TrialBatch {
         let trials = self.trials(theta);
-        let credit = self.config.credit(&trials);
+        let values = self.config.predicted(&trials);
         let again = Trials { entropy: self.trials(now).entropy.stop_gradient(), ..trials };
-        let credit = self.config.credit_with(&again, credit.values);
+        let credit = self.config.credit(&again, values);
         let paths = trials.paths;
         TrialBatch {
             xs: paths.obs,
@@ -246,7 +246,7 @@ fn golden_credit_losses_and_their_gradients() {
             let out = case.run(&device, |theta, moved| {
                 let batch = case.batch(theta, theta);
                 let trials = case.trials(theta);
-                let credit = case.config.credit(&trials);
+                let credit = case.config.credit(&trials, case.config.predicted(&trials));
                 let layout = &case.net.layout;
                 let old = case.losses(&layout.split(theta), &batch);
                 let new = case.losses(&layout.split(moved), &case.batch(theta, moved));

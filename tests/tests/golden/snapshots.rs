@@ -11,8 +11,9 @@ use pollster::block_on;
 use quickstudy_core::Device;
 use quickstudy_core::algo::AlgorithmDef;
 use quickstudy_core::backend::cpu::simd::isa::Isa;
-use quickstudy_core::train::{ALGORITHMS, Evaluator, Layer, Own, Saved, Session, Setup, joined, small};
+use quickstudy_core::train::{Evaluator, Layer, Own, Saved, Session, Setup, joined, small};
 use quickstudy_tests::crafted::Crafted;
+use quickstudy_tests::every::every;
 
 fn folder(format: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/snapshots").join(format)
@@ -158,14 +159,14 @@ fn snapshots_hold_nothing_that_the_page_on_them_leaves_out() {
     let page = String::from_utf8(read(&page)).unwrap();
     let golden = |run: String| (read(&folder("format-2").join(&run).join("session.safetensors")), run);
     // Each algorithm as it is now, one that is newer than the format too.
-    let anew = |def: &&'static AlgorithmDef| {
+    let anew = |def: &'static AlgorithmDef| {
         let (env, settings) = small(def).unwrap();
         let layer = Layer { origin: "test".into(), settings };
-        let setup = Setup::resolve(*def, env, &[0], Some(2000), &[layer]).unwrap();
+        let setup = Setup::resolve(def, env, &[0], Some(2000), &[layer]).unwrap();
         let session = Session::new(&Device::cpu(1), &setup).unwrap();
         (block_on(session.snapshot(0)).unwrap(), def.name.to_owned())
     };
-    for (file, run) in runs("format-2").into_iter().map(golden).chain(ALGORITHMS.iter().map(anew)) {
+    for (file, run) in runs("format-2").into_iter().map(golden).chain(every().into_iter().map(anew)) {
         let file = Crafted::read(&file);
         for tensor in file.tensors.keys() {
             let mut name = tensor.clone();

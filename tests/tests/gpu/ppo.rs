@@ -69,7 +69,7 @@ fn gradient(device: &Device, env: &EnvDef, config: &PpoConfig) -> Vec<f64> {
         let clip_eps = Tensor::constant_f32(0.2);
         let parts = net.layout.split(theta);
         let (loss, grads) = value_and_grad(&parts, |parts| {
-            let losses = losses(&net, parts, &batch, clip_eps, config.value_clip, config.normalise_advantages);
+            let losses = losses(&net, parts, &batch, clip_eps, config.limits.value_clip, config.normalise_advantages);
             losses.total(Some(config.value_coef), config.entropy_coef).sum_all()
         });
         cx.output("loss", loss);

@@ -13,10 +13,9 @@ use peak_alloc::PeakAlloc;
 use pollster::block_on;
 use quickstudy_core::algo::{AlgorithmDef, Family};
 use quickstudy_core::env::builtin;
-use quickstudy_core::train::{
-    ALGORITHMS, Evaluator, Layer, MetaTest, Own, Saved, Session, Setup, Snapshots, algorithm,
-};
+use quickstudy_core::train::{Evaluator, Layer, MetaTest, Own, Saved, Session, Setup, Snapshots, algorithm};
 use quickstudy_core::{Device, Error};
+use quickstudy_tests::every::every;
 use toml::Table;
 
 #[global_allocator]
@@ -39,8 +38,11 @@ fn peak<T>(work: impl FnOnce() -> T) -> (T, u64) {
 /// Lists of addresses, names and numbers, which nobody adds up.
 const SMALL: u64 = 100_000;
 
-fn setup(name: &str, settings: &str, seeds: &[u64]) -> Setup {
-    let def = algorithm(name).unwrap();
+fn named(name: &str, settings: &str, seeds: &[u64]) -> Setup {
+    setup(algorithm(name).unwrap(), settings, seeds)
+}
+
+fn setup(def: &'static AlgorithmDef, settings: &str, seeds: &[u64]) -> Setup {
     let names = if def.family == Family::SingleTask { ["cartpole", "pendulum"] } else { ["point-corner", "bandit"] };
     let fits = |name: &&str| def.fit(&Table::new(), builtin(name).unwrap().spec()).is_ok();
     let env = builtin(names.iter().find(|name| fits(name)).unwrap()).unwrap();
@@ -81,10 +83,10 @@ fn an_iteration_allocates_no_more_than_was_added_up() {
     let _alone = alone();
     // The strategy of CMA-ES lies on the host, in vectors that nobody adds up: at most some P × P numbers of P ≤ 1000
     // parameters.
-    for def in ALGORITHMS.iter().filter(|def| def.name != "cma-es") {
+    for def in every().into_iter().filter(|def| def.name != "cma-es") {
         let algorithm = def.name;
         for seeds in [&[0][..], &[0, 1]] {
-            let of = setup(algorithm, &settings(def), seeds);
+            let of = setup(def, &settings(def), seeds);
             let device = Device::cpu(1);
             let all = device.footprint(Arc::new(of.plan().unwrap())).unwrap();
             let mut session = Session::new(&device, &of).unwrap();
@@ -122,7 +124,7 @@ fn saving_allocates_no_more_than_was_added_up() {
         ("pearl", PEARL),
     ] {
         for seeds in [&[0][..], &[0, 1, 2]] {
-            let of = setup(algorithm, settings, seeds);
+            let of = named(algorithm, settings, seeds);
             let device = Device::cpu(1);
             let run = device.footprint(Arc::new(of.plan().unwrap())).unwrap().bytes();
             let copies = Session::memory(&device, &of).unwrap() - run;
@@ -182,7 +184,7 @@ fn saving_and_restoring_a_replay_memory_takes_a_segment_at_a_time() {
 fn a_snapshot_that_does_not_fit_is_refused_before_it_is_copied() {
     let _alone = alone();
     let text = "envs = 1\nhorizon = 8\nminibatches = 1\nepochs = 1\nhidden = [512, 512]\northogonal_init = false";
-    let session = Session::new(&Device::cpu(1), &setup("ppo", text, &[0])).unwrap();
+    let session = Session::new(&Device::cpu(1), &named("ppo", text, &[0])).unwrap();
     let file = block_on(session.snapshot(0)).unwrap();
     drop(session);
     let device = Device::cpu(1);
@@ -208,7 +210,7 @@ fn adaptation_allocates_no_more_than_was_added_up() {
         ("promp", "meta_batch = 2\nrollouts = 2\nhidden = [2]"),
         ("pearl", PEARL),
     ] {
-        let session = Session::new(&Device::cpu(1), &setup(algorithm, settings, &[0])).unwrap();
+        let session = Session::new(&Device::cpu(1), &named(algorithm, settings, &[0])).unwrap();
         let file = block_on(session.policy_snapshot(0)).unwrap();
         let device = Device::cpu(1);
         let policy = Evaluator::load(&device, &file).unwrap();

@@ -13,10 +13,11 @@ mod config;
 pub use config::DqlConfig;
 
 use super::shared::OffPolicyLearner;
-use super::shared::q_learning::{Exploration, QLearning, QSettings};
+use super::shared::q_learning::{Exploration, QConfig, QLearning, QSettings};
 use crate::Result;
 use crate::algo::{AlgorithmDef, Family};
 use crate::env::EnvSpec;
+use crate::learn::PolyakConfig;
 use crate::nn::Layout;
 use crate::optim::Decay;
 use crate::policy::EpsilonGreedy;
@@ -45,18 +46,17 @@ pub fn dql(config: &DqlConfig, spec: &EnvSpec) -> Result<OffPolicyLearner<QLearn
 pub fn networks(config: &DqlConfig, spec: &EnvSpec) -> Result<QLearning> {
     config.validate()?;
     let mut layout = Layout::new();
-    let policy = EpsilonGreedy::of_pairs(&mut layout, spec, &config.network.net, config.replay.first_layer())?;
-    let DqlConfig { epsilon_initial: from, epsilon_final: to, epsilon_decay: factor, .. } = *config;
+    let policy = EpsilonGreedy::of_pairs(&mut layout, spec, &config.shared.net, config.replay.first_layer())?;
+    let QConfig { epsilon_initial: from, epsilon_final: to, .. } = config.shared;
     let settings = QSettings {
         replay: config.replay,
         horizon: spec.horizon,
-        network: config.network.clone(),
+        shared: config.shared.clone(),
         optimiser: config.rms_prop.optimiser(),
         learning_rate: config.rms_prop.learning_rate,
         schedule: config.rms_prop.schedule,
-        exploration: Exploration::By(Decay::Geometric { from, to, factor }),
-        target_update_interval: config.target_update_interval,
-        tau: 1.0,
+        exploration: Exploration::By(Decay::Geometric { from, to, factor: config.epsilon_decay }),
+        polyak: PolyakConfig { tau: 1.0 },
         double: false,
     };
     Ok(QLearning::new(settings, layout, policy))

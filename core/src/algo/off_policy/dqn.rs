@@ -14,7 +14,7 @@ mod config;
 pub use config::DqnConfig;
 
 use super::shared::OffPolicyLearner;
-use super::shared::q_learning::{Exploration, QLearning, QSettings};
+use super::shared::q_learning::{Exploration, QConfig, QLearning, QSettings};
 use crate::Result;
 use crate::algo::{AlgorithmDef, Family};
 use crate::env::EnvSpec;
@@ -47,20 +47,19 @@ pub fn networks(config: &DqnConfig, spec: &EnvSpec) -> Result<QLearning> {
     let mut layout = Layout::new();
     let first = config.replay.first_layer();
     let policy = match config.dueling {
-        true => EpsilonGreedy::dueling(&mut layout, spec, &config.network.net, first)?,
-        false => EpsilonGreedy::new(&mut layout, spec, &config.network.net, first)?,
+        true => EpsilonGreedy::dueling(&mut layout, spec, &config.shared.net, first)?,
+        false => EpsilonGreedy::new(&mut layout, spec, &config.shared.net, first)?,
     };
-    let DqnConfig { epsilon_initial, epsilon_final, exploration_fraction, .. } = *config;
+    let QConfig { epsilon_initial, epsilon_final, .. } = config.shared;
     let settings = QSettings {
         replay: config.replay,
         horizon: spec.horizon,
-        network: config.network.clone(),
+        shared: config.shared.clone(),
         optimiser: config.adam.optimiser(),
         learning_rate: config.adam.learning_rate,
         schedule: config.adam.schedule,
-        exploration: Exploration::Linear([epsilon_initial, epsilon_final], exploration_fraction),
-        target_update_interval: config.target_update_interval,
-        tau: config.tau,
+        exploration: Exploration::Linear([epsilon_initial, epsilon_final], config.exploration_fraction),
+        polyak: config.polyak,
         double: config.double,
     };
     Ok(QLearning::new(settings, layout, policy))

@@ -228,7 +228,7 @@ impl OffPolicy for SacNets {
             policy: actor.trained,
             values: critic.trained,
             temperature,
-            target: targets + (critic.trained.theta - targets) * self.config.tau,
+            target: self.config.polyak.step(targets, critic.trained.theta),
         };
         UpdateOutcome { learner, metrics, errors: (y - first).abs() }
     }

@@ -8,7 +8,7 @@ pub mod trpo;
 pub mod vpg;
 
 pub use a2c::{A2C, A2c, A2cConfig};
-pub use ppo::{PPO, PPO2, Ppo, PpoConfig};
+pub use ppo::{ClipConfig, PPO, PPO2, Ppo, PpoConfig};
 pub use shared::*;
 pub use svpg::{SVPG, Svpg, SvpgConfig};
 pub use trpo::{TRPO, Trpo, TrpoConfig};

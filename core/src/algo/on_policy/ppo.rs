@@ -16,7 +16,7 @@ mod config;
 mod tests;
 
 pub use super::{Losses, Minibatch, approx_kl, standardise, value_loss};
-pub use config::PpoConfig;
+pub use config::{ClipConfig, PpoConfig};
 
 use super::{Networks, OnPolicy, OnPolicyLearner, Parts, PolicyLook, Rollout, Sampling, StepRules, mean};
 use crate::algo::{ActorCritic, AlgorithmDef, Family, Held, Metrics};
@@ -67,8 +67,7 @@ impl OnPolicy for PpoConfig {
     }
 
     fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
-        let learning_rate = self.optimiser.rate(at);
-        let clip_eps = self.clip_eps * self.clip_eps_schedule.factor_by(self.clip_fall, at.share());
+        let (learning_rate, clip_eps) = (self.optimiser.rate(at), self.limits.clip_eps(at));
         let mut all = vec![("train/learning_rate", learning_rate), ("train/clip_eps", clip_eps)];
         all.extend(self.critic.schedule(&self.optimiser, at));
         all
@@ -86,7 +85,7 @@ impl OnPolicy for PpoConfig {
             credit = rollout.credit(&rollout.values_by(networks.critic()), self.critic.target_lambda());
         }
         networks.step_policy(it, held, &credit, &|parts, batch, standardised| {
-            losses(nets, parts, batch, clip_eps, self.value_clip, standardised) // eq. 9
+            losses(nets, parts, batch, clip_eps, self.limits.value_clip, standardised) // eq. 9
         });
         if self.critic.last() {
             networks.step_critic(it, &credit);
@@ -106,7 +105,7 @@ impl PpoConfig {
             entropy_coef: self.entropy_coef,
             max_grad_norm: self.max_grad_norm,
             normalise_advantages: self.normalise_advantages,
-            target_kl: self.target_kl,
+            target_kl: self.limits.target_kl,
             sums: SUMS,
         }
     }

@@ -2,6 +2,7 @@
 
 use super::memory::TaskMemory;
 use crate::env::{EnvSpec, time_limit};
+use crate::learn::PolyakConfig;
 use crate::nn::Activation;
 use crate::policy::{LayersConfig, validate_widths};
 use crate::settings::{Range, Settings};
@@ -57,8 +58,8 @@ crate::settings! {
         policy_std_reg_coeff: f64 = 1e-3, Range::NotNegative;
         /// weight of the square of its draws, before they are squashed
         policy_pre_activation_coeff: f64 = 0.0, Range::NotNegative;
-        /// share of the value function in its target, each update; small is slow
-        tau: f64 = 0.005, Range::Share;
+        /// The value function's target, which makes a step at each update.
+        ..polyak: PolyakConfig;
         /// discount of later rewards
         gamma: f64 = 0.99, Range::Unit;
         /// factor of the rewards that are learned from: the inverse of a temperature

@@ -266,7 +266,7 @@ impl PearlNets {
                 policy: actor.trained,
                 critics: critic.trained,
                 value: valuer.trained,
-                target: target + (valuer.trained.theta - target) * config.tau,
+                target: config.polyak.step(target, valuer.trained.theta),
             },
             metrics,
             evidence: after.iter().map(|(name, x)| (name, x.stop_gradient())).collect(),

@@ -47,32 +47,31 @@ impl Scale {
 }
 
 impl Rl2Config {
-    /// Credits the steps of trials as if each trial were one path, which does not end with an episode.
+    /// Predictions of the returns of trials, `[T, S, M, 1]`: learned values, or a baseline fitted to these trials.
     #[track_caller]
-    pub fn credit(&self, trials: &Trials) -> Credit {
+    pub fn predicted(&self, trials: &Trials) -> Tensor {
         let paths = self.rewarded(trials);
         let fitted = self.processor().returns(&paths);
-        let scale = Scale::of(fitted, paths.valid);
-        let values = match self.critic.baseline() {
-            None => paths.valid.select(scale.mean + scale.deviation * trials.value, Tensor::constant_f32(0.0)),
+        match self.critic.baseline() {
+            None => {
+                let Scale { mean, deviation } = Scale::of(fitted, paths.valid);
+                paths.valid.select(mean + deviation * trials.value, Tensor::constant_f32(0.0))
+            }
             Some(baseline) => baseline.regularised(&paths, fitted, self.baseline_regularisation),
-        };
-        self.credit_over(&paths, fitted, values, scale)
+        }
     }
 
-    /// Credits the steps over given values, `[T, S, M, 1]`.
+    /// Credits the steps of trials over predicted returns, `values: [T, S, M, 1]`, as if each trial were one path,
+    /// which does not end with an episode.
     #[track_caller]
-    pub fn credit_with(&self, trials: &Trials, values: Tensor) -> Credit {
+    pub fn credit(&self, trials: &Trials, values: Tensor) -> Credit {
         let paths = self.rewarded(trials);
         let fitted = self.processor().returns(&paths);
-        self.credit_over(&paths, fitted, values, Scale::of(fitted, paths.valid))
-    }
-
-    fn credit_over(&self, paths: &Paths, fitted: Tensor, values: Tensor, scale: Scale) -> Credit {
-        let raw = self.processor().advantages(paths, values);
+        let raw = self.processor().advantages(&paths, values);
         let valid = |x: Tensor| paths.valid.select(x, Tensor::constant_f32(0.0));
         let returns = valid(raw + values);
-        let target = valid((returns - scale.mean) / scale.deviation);
+        let Scale { mean, deviation } = Scale::of(fitted, paths.valid);
+        let target = valid((returns - mean) / deviation);
         let advantage = centred(self.advantage_centre, self.positive_advantages, raw, paths.valid);
         Credit { fitted, values, advantage, returns, target }
     }

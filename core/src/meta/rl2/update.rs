@@ -26,7 +26,7 @@ pub(super) struct TrialData {
 
 impl TrialData {
     pub fn new(config: &Rl2Config, trials: &Trials) -> TrialData {
-        let credit = config.credit(trials);
+        let credit = config.credit(trials, config.predicted(trials));
         let rows = RecurrentPolicy::by_rows;
         TrialData {
             paths: trials.paths,
@@ -246,7 +246,7 @@ mod tests {
                 lost: none,
             };
             let config = Rl2Config { critic, ..Rl2Config::of(Rl2Variant::Ppo) };
-            let credit = config.credit(&trials);
+            let credit = config.credit(&trials, config.predicted(&trials));
             let outputs = [credit.values, credit.returns, valid.to_f32()];
             cx.output("explained", TrialData::new(&config, &trials).explained);
             for (name, x) in ["values", "returns", "valid"].into_iter().zip(outputs) {

@@ -1,34 +1,28 @@
-//! Algorithms that learn from a replay memory: they learn, in programs and on the host alike, alone
+//! Algorithms that learn from a replay memory train in programs and on the host alike, alone
 //! as well as stacked, and resume exactly.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::rc::Rc;
 
 use quickstudy_core::algo::deterministic::{smoothed, target};
-use quickstudy_core::algo::off_policy::{OffPolicy, OffPolicyLearner};
-use quickstudy_core::algo::{
-    Algorithm, AlgorithmDef, DdpgConfig, DqlConfig, DqnConfig, Metrics, SacConfig, Td3Config, Training, ddpg, dql, dqn,
-    sac, td3,
-};
+use quickstudy_core::algo::{Algorithm, AlgorithmDef, Training};
 use quickstudy_core::env::{EnvDef, builtin};
 use quickstudy_core::host::{HostEnv, IterativeExecutor, Wrapped};
-use quickstudy_core::settings::Settings as _;
 use quickstudy_core::train::{ALGORITHMS, Episode, Evaluator, Layer, Session, Setup, Viewer};
 use quickstudy_core::{Device, Program, Result, State, Tensor};
 use quickstudy_tests::every::replaying;
 use quickstudy_tests::gpu;
-use quickstudy_tests::turned::Turned;
 use toml::Table;
 
-fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
+pub(super) fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
     pollster::block_on(future).unwrap()
 }
 
-fn table(text: &str) -> Table {
+pub(super) fn table(text: &str) -> Table {
     toml::from_str(text).unwrap()
 }
 
-const SEEDS: [u64; 2] = [0, 1];
+pub(super) const SEEDS: [u64; 2] = [0, 1];
 
 /// Algorithms of this kind with the options that change what is played, stored or drawn: small ones.
 const OPTIONS: [(&str, &str, &str); 20] = [
@@ -81,7 +75,7 @@ const OPTIONS: [(&str, &str, &str); 20] = [
 ];
 
 /// These, and each algorithm that is not among them.
-fn all() -> Vec<(&'static str, &'static str, &'static str)> {
+pub(super) fn all() -> Vec<(&'static str, &'static str, &'static str)> {
     let new = replaying().into_iter().filter(|def| OPTIONS.iter().all(|(name, ..)| *name != def.name));
     let by_default = |def: &'static AlgorithmDef| {
         let fits = |env: &&str| def.fit(&small(""), builtin(env).unwrap().spec()).is_ok();
@@ -90,13 +84,13 @@ fn all() -> Vec<(&'static str, &'static str, &'static str)> {
     OPTIONS.into_iter().chain(new.map(by_default)).collect()
 }
 
-fn small(options: &str) -> Table {
+pub(super) fn small(options: &str) -> Table {
     let mut all = table("batch_size = 8\nhidden = [8]\nlearning_starts = 40\niteration_steps = 40");
     all.extend(table(options));
     all
 }
 
-fn fitted(name: &str, env: &EnvDef, settings: &Table, steps: u64) -> Rc<dyn Algorithm> {
+pub(super) fn fitted(name: &str, env: &EnvDef, settings: &Table, steps: u64) -> Rc<dyn Algorithm> {
     let def = ALGORITHMS.iter().find(|def| def.name == name).unwrap();
     let algorithm = def.fit(settings, env.spec()).unwrap();
     algorithm.for_steps(steps).unwrap().unwrap().into()
@@ -213,218 +207,6 @@ fn trained_policies_play_with_exploration_and_without_on_devices_on_the_host_and
         // Vectors with noise on them always differ; choices may be equal.
         assert!(env.spec().action.choices().is_some() || played[0] != played[1], "{name} {options}: {played:?}");
     }
-}
-
-/// The outputs of a network with one hidden layer of eight rectified units, whose
-/// parameters are the first ones in `theta`.
-fn network(theta: &[f64], inputs: &[f64], outputs: usize) -> Vec<f64> {
-    let layer = |from: usize, x: &[f64], width: usize| -> Vec<f64> {
-        let (weights, biases) = theta[from..].split_at(x.len() * width);
-        (0..width)
-            .map(|j| biases[j] + x.iter().enumerate().map(|(i, x)| x * weights[i * width + j]).sum::<f64>())
-            .collect()
-    };
-    let hidden: Vec<f64> = layer(0, inputs, 8).into_iter().map(|x| x.max(0.0)).collect();
-    layer((inputs.len() + 1) * 8, &hidden, outputs)
-}
-
-/// The observation, standardised by the statistics `[mean, variance]`.
-fn standardised(obs: &[f64], [mean, variance]: &[Vec<f64>; 2]) -> Vec<f64> {
-    let one = |i: usize| ((obs[i] - mean[i]) / (variance[i] + 1e-8).sqrt()).clamp(-10.0, 10.0);
-    (0..obs.len()).map(one).collect()
-}
-
-#[test]
-fn statistics_are_those_of_all_that_was_played_and_the_policy_acts_by_those_before() {
-    let (device, env) = (Device::cpu(1), builtin("pendulum").unwrap());
-    let text = "normalise_observations = true\nhidden = [8]\nbatch_size = 8\nlearning_starts = 6\niteration_steps = 2\n\
-                policy_delay = 2\nenvs = 2\nsigma = 0.0";
-    let algorithm = fitted("td3", &env, &table(text), 80);
-    let names: Vec<String> = algorithm.layout().parts().into_iter().map(|part| part.name).collect();
-    assert_eq!(names[..4], ["policy.1.weight", "policy.1.bias", "policy.2.weight", "policy.2.bias"]);
-    assert!(names.contains(&"value.1.0.weight".to_owned()), "critics read actions too: {names:?}");
-    let mut training = Training::new(&device, algorithm, &env, &SEEDS[..1]).unwrap();
-    let read = |training: &Training, name: &str| wait(device.read(training.state().get(name).unwrap()));
-    for done in 0..20u64 {
-        let theta = read(&training, "theta");
-        let before = ["obs_mean", "obs_var"].map(|name| read(&training, name));
-        wait(training.step(done, 20));
-        let memory = read(&training, "memory");
-        let rows: Vec<&[f64]> = memory.chunks(9).take(4 * (done as usize + 1)).collect();
-        let n = rows.len() as f64;
-        assert_eq!(read(&training, "obs_count"), [n]);
-        for i in 0..3 {
-            let mean = rows.iter().map(|row| row[i]).sum::<f64>() / n;
-            let variance = rows.iter().map(|row| (row[i] - mean).powi(2)).sum::<f64>() / n;
-            let (m, v) = (read(&training, "obs_mean")[i], read(&training, "obs_var")[i]);
-            assert!(
-                (m - mean).abs() < 1e-5 && (v - variance).abs() < 1e-5 * (1.0 + variance),
-                "{m} {mean}, {v} {variance}"
-            );
-        }
-        // The first pass of an iteration that learns has two environments.
-        for row in rows[rows.len() - 4..rows.len() - 2].iter().filter(|_| done >= 2) {
-            let action = network(&theta, &standardised(&row[..3], &before), 1)[0].tanh();
-            assert!((row[3] - action).abs() < 1e-4, "iteration {done}: {} for {action}", row[3]);
-        }
-    }
-}
-
-#[test]
-fn updates_see_observations_by_the_statistics_after_their_pass() {
-    let (device, env) = (Device::cpu(1), builtin("cartpole").unwrap());
-    let text = "normalise_observations = true\nhidden = [8]\nbatch_size = 4\nlearning_starts = 0\ntrain_freq = 1\n\
-                iteration_steps = 1";
-    let algorithm = fitted("dqn", &env, &table(text), 60);
-    let mut training = Training::new(&device, algorithm, &env, &SEEDS[..1]).unwrap();
-    let read = |training: &Training, name: &str| wait(device.read(training.state().get(name).unwrap()));
-    let theta = read(&training, "theta");
-    let names = training.metric_names(0).to_vec();
-    let row = wait(training.step(0, 60));
-    let metrics = wait(device.read(&row));
-    let metric = |name: &str| metrics[names.iter().position(|known| known == name).unwrap()];
-    // A memory of one transition: each batch is of that alone, and the statistics are of its observation.
-    let memory = read(&training, "memory");
-    let (obs, action, next_obs, reward) = (&memory[..4], memory[4] as usize, &memory[5..9], memory[9]);
-    let now = [obs.to_vec(), vec![0.0; 4]];
-    let value = network(&theta, &standardised(obs, &now), 2)[action];
-    let ahead = network(&theta, &standardised(next_obs, &now), 2).into_iter().fold(f64::MIN, f64::max);
-    let error = (value - reward - 0.99 * ahead).abs();
-    let loss = if error < 1.0 { error * error / 2.0 } else { error - 0.5 };
-    let [seen, seen_loss] = ["train/value_mean", "train/value_loss"].map(metric);
-    assert!((seen - value).abs() < 1e-4 && (seen_loss - loss).abs() < 1e-3, "{seen} {value}, {seen_loss} {loss}");
-}
-
-#[test]
-fn a_policy_alone_acts_by_its_statistics_as_the_whole_state_does() {
-    let device = Device::cpu(1);
-    for (name, env, options) in all().into_iter().filter(|(.., options)| options.contains("normalise")) {
-        let layer = Layer { origin: "test".into(), settings: small(options) };
-        let setup = Setup::resolve(name, builtin(env).unwrap(), &SEEDS[..1], Some(160), &[layer]).unwrap();
-        let mut session = Session::new(&device, &setup).unwrap();
-        (0..3).for_each(|_| drop(wait(session.step())));
-        let returns = |snapshot: Vec<u8>| {
-            let mut policy = Evaluator::load(&device, &snapshot).unwrap();
-            let episodes = wait(policy.evaluate(4, 7, true));
-            episodes.iter().map(|episode| episode.ret).collect::<Vec<f64>>()
-        };
-        let (all, alone) = (returns(wait(session.snapshot(0))), returns(wait(session.policy_snapshot(0))));
-        assert_eq!(all, alone, "{name}");
-        let plain = small(&options.replace("normalise_observations = true", "normalise_observations = false"));
-        assert!(fitted(name, &builtin(env).unwrap(), &plain, 160).policy_entries() == ["theta"]);
-    }
-}
-
-/// The mean return of each seed's episodes that ended in the last iterations.
-fn late(algorithm: Rc<dyn Algorithm>, env: &EnvDef, iterations: u64, last: u64) -> [f64; 2] {
-    let device = Device::cpu(2);
-    let mut training = Training::new(&device, algorithm, env, &SEEDS).unwrap();
-    let mut sums = [[0.0; 2]; 2];
-    for done in 0..iterations {
-        let names = training.metric_names(done);
-        let column = |name: &str| names.iter().position(|known| known == name).unwrap();
-        let [episodes, returns] = [Metrics::EPISODES, Metrics::RETURN_SUM].map(column);
-        let row = wait(training.step(done, iterations));
-        let metrics = wait(device.read(&row));
-        for (sum, row) in sums.iter_mut().zip(metrics.chunks(metrics.len() / 2)).filter(|_| done + last >= iterations) {
-            *sum = [sum[0] + row[episodes], sum[1] + row[returns]];
-        }
-    }
-    sums.map(|[episodes, returns]| returns / episodes)
-}
-
-fn learner<C: OffPolicy>(networks: C, env: &EnvDef, steps: u64) -> Rc<dyn Algorithm> {
-    OffPolicyLearner::new(networks, env.spec()).unwrap().for_steps(steps).unwrap().unwrap().into()
-}
-
-/// Late returns of an algorithm, and those of it with its gradient turned around.
-fn both<C: OffPolicy>(networks: impl Fn() -> C, env: &EnvDef, iterations: u64, batch: u64) -> [[f64; 2]; 2] {
-    let (steps, last) = (iterations * batch, iterations / 5);
-    let learned = late(learner(networks(), env, steps), env, iterations, last);
-    let turned = late(learner(Turned(networks()), env, steps), env, iterations, last);
-    println!("{learned:?}, turned around {turned:?}");
-    [learned, turned]
-}
-
-const PENDULUM: &str = "learning_rate = 2e-3\npolicy_learning_rate = 2e-3\ngamma = 0.98\nbatch_size = 128\ntau = 0.01\n\
-                        hidden = [64, 64]\nlearning_starts = 1000\niteration_steps = 200";
-
-/// Checks returns on Pendulum. Even draws come to −1200, and so do algorithms that are turned around.
-fn pendulum([learned, turned]: [[f64; 2]; 2]) {
-    assert!(learned.iter().all(|mean| *mean > -450.0), "{learned:?}");
-    assert!(turned.iter().all(|mean| *mean < -700.0), "{turned:?}");
-}
-
-#[test]
-fn ddpg_learns_pendulum_and_does_not_when_its_gradient_is_turned_around() {
-    let env = builtin("pendulum").unwrap();
-    let settings = table(&format!("{PENDULUM}\nweight_decay = 0.0\nsigma = 0.1\nnoise = \"gaussian\""));
-    let config = DdpgConfig::default().with(&settings).unwrap();
-    pendulum(both(|| ddpg::networks(&config, env.spec()).unwrap(), &env, 40, 200));
-}
-
-#[test]
-fn td3_learns_pendulum_and_does_not_when_its_gradient_is_turned_around() {
-    let env = builtin("pendulum").unwrap();
-    let config = Td3Config::default().with(&table(PENDULUM)).unwrap();
-    pendulum(both(|| td3::networks(&config, env.spec()).unwrap(), &env, 40, 200));
-}
-
-const CARTPOLE: &str = "batch_size = 64\nlearning_starts = 1000\niteration_steps = 200\ntrain_freq = 4\n\
-                        gradient_steps = 2\nmemory_size = 20000\nhidden = [64, 64]";
-
-/// Checks returns on CartPole. Even draws come to 22.
-fn cartpole([learned, turned]: [[f64; 2]; 2]) {
-    assert!(learned.iter().all(|mean| *mean > 70.0), "{learned:?}");
-    assert!(turned.iter().all(|mean| *mean < 40.0), "{turned:?}");
-}
-
-#[test]
-fn dql_learns_cartpole_and_does_not_when_its_gradient_is_turned_around() {
-    let env = builtin("cartpole").unwrap();
-    let more = "gamma = 0.99\nlearning_rate = 1e-3\nepsilon_initial = 1.0\nepsilon_decay = 0.94\n\
-                target_update_interval = 100\nmax_grad_norm = 10.0";
-    let config = DqlConfig::default().with(&table(&format!("{CARTPOLE}\n{more}"))).unwrap();
-    cartpole(both(|| dql::networks(&config, env.spec()).unwrap(), &env, 120, 200));
-}
-
-#[test]
-fn sac_learns_choices_and_does_not_when_its_gradient_is_turned_around() {
-    let env = builtin("cartpole").unwrap();
-    let more = "learning_rate = 2e-3\ntau = 0.01\ntarget_entropy_share = 0.3\ntemperature = 0.2";
-    let config = SacConfig::default().with(&table(&format!("{CARTPOLE}\n{more}"))).unwrap();
-    cartpole(both(|| sac::SacNets::new(&config, env.spec()).unwrap(), &env, 80, 200));
-}
-
-#[test]
-fn dqn_learns_with_several_steps_and_priorities() {
-    let env = builtin("cartpole").unwrap();
-    let base = "learning_rate = 1e-3\ntarget_update_interval = 100\nexploration_fraction = 0.3";
-    for more in ["n_step = 3", "prioritised = true"] {
-        let config = DqnConfig::default().with(&table(&format!("{CARTPOLE}\n{base}\n{more}"))).unwrap();
-        cartpole(both(|| dqn::networks(&config, env.spec()).unwrap(), &env, 80, 200));
-    }
-}
-
-/// This is the experiment of the paper on hindsight, section 3.1, with fewer bits.
-#[test]
-fn goals_that_are_never_reached_are_learned_with_hindsight_alone() {
-    let env = builtin("bit-flip:bits=10").unwrap();
-    let reached = |hindsight: f64| {
-        let text = format!(
-            "learning_rate = 1e-3\nhidden = [128]\nbatch_size = 128\ngamma = 0.98\ntrain_freq = 8\ngradient_steps = 8\n\
-             iteration_steps = 200\nlearning_starts = 1000\ntarget_update_interval = 200\nexploration_fraction = 0.3\n\
-             epsilon_final = 0.02\nhindsight = {hindsight}"
-        );
-        let config = DqnConfig::default().with(&table(&text)).unwrap();
-        let networks = dqn::networks(&config, env.spec()).unwrap();
-        late(learner(networks, &env, 16_000), &env, 80, 10)
-    };
-    let (with, without) = (reached(0.8), reached(0.0));
-    println!("{with:?}, without hindsight {without:?}");
-    // An episode that reaches no goal is worth −10; a policy that knows the rule gets −4 on average.
-    assert!(with.iter().all(|mean| *mean > -6.0), "{with:?}");
-    assert!(without.iter().all(|mean| *mean < -8.5), "{without:?}");
 }
 
 #[test]

@@ -5,10 +5,11 @@ use std::rc::Rc;
 
 use quickstudy_core::algo::dqn::{self, DqnConfig};
 use quickstudy_core::algo::off_policy::{OffPolicyLearner, Replay};
-use quickstudy_core::algo::q_learning::QNetworkConfig;
+use quickstudy_core::algo::q_learning::QConfig;
 use quickstudy_core::algo::{Algorithm, Training};
 use quickstudy_core::env::{EnvSpec, builtin};
 use quickstudy_core::host::{HostEnv, IterativeExecutor, Wrapped};
+use quickstudy_core::learn::PolyakConfig;
 use quickstudy_core::optim::AdamConfig;
 use quickstudy_core::policy::LayersConfig;
 use quickstudy_core::train::{Evaluator, Layer, Session, Setup};
@@ -33,9 +34,12 @@ fn config() -> DqnConfig {
             iteration_steps: 256,
             ..base.replay
         },
-        target_update_interval: 128,
         exploration_fraction: 0.16,
-        network: QNetworkConfig { net: LayersConfig { hidden: vec![128, 128], ..base.network.net }, ..base.network },
+        shared: QConfig {
+            target_update_interval: 128,
+            net: LayersConfig { hidden: vec![128, 128], ..base.shared.net },
+            ..base.shared
+        },
         ..base
     }
 }
@@ -110,7 +114,12 @@ fn targets_step_after_so_many_updates() {
     for tau in [1.0, 0.5] {
         let small =
             Replay { iteration_steps: 1, train_freq: 1, gradient_steps: 1, learning_starts: 4, ..config().replay };
-        let config = DqnConfig { replay: small, target_update_interval: 3, tau, ..config() };
+        let config = DqnConfig {
+            replay: small,
+            polyak: PolyakConfig { tau },
+            shared: QConfig { target_update_interval: 3, ..config().shared },
+            ..config()
+        };
         let dqn = fitted(env.spec(), &config, false, 20);
         let mut training = Training::new(&device, dqn, &env, &SEEDS[..1]).unwrap();
         let read = |training: &Training, name: &str| wait(device.read(training.state().get(name).unwrap()));
@@ -134,7 +143,11 @@ fn targets_step_after_so_many_updates() {
 #[test]
 fn epsilon_falls_on_a_line_and_policies_are_evaluated_without_it() {
     let env = builtin("cartpole").unwrap();
-    let config = DqnConfig { exploration_fraction: 0.5, epsilon_initial: 0.8, epsilon_final: 0.2, ..config() };
+    let config = DqnConfig {
+        exploration_fraction: 0.5,
+        shared: QConfig { epsilon_initial: 0.8, epsilon_final: 0.2, ..config().shared },
+        ..config()
+    };
     let dqn = fitted(env.spec(), &config, false, 25_600);
     let epsilon = |done: u64| {
         let schedules = dqn.schedules(dqn.as_planned(done, 100));

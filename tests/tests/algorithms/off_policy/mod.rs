@@ -2,6 +2,8 @@
 
 mod all;
 mod dqn;
+mod learning;
 mod sac;
 mod settings;
+mod statistics;
 mod whole_episodes;

@@ -9,6 +9,7 @@ use quickstudy_core::algo::sac::{SacConfig, SacNets};
 use quickstudy_core::algo::{Algorithm, Metrics, Training};
 use quickstudy_core::env::{EnvSpec, builtin};
 use quickstudy_core::host::{HostEnv, IterativeExecutor, Wrapped};
+use quickstudy_core::learn::PolyakConfig;
 use quickstudy_core::optim::AdamConfig;
 use quickstudy_core::policy::LayersConfig;
 use quickstudy_core::replay::Transitions;
@@ -26,7 +27,7 @@ fn config() -> SacConfig {
     SacConfig {
         adam: AdamConfig { learning_rate: 2e-3, ..base.adam },
         replay: Replay { gamma: 0.98, batch_size: 128, learning_starts: 200, iteration_steps: 200, ..base.replay },
-        tau: 0.01,
+        polyak: PolyakConfig { tau: 0.01 },
         net: LayersConfig { hidden: vec![64, 64], ..base.net },
         ..base
     }
@@ -148,7 +149,7 @@ fn targets_follow_the_critics_by_tau() {
     let device = Device::cpu(1);
     let env = builtin("pendulum").unwrap();
     let small = Replay { batch_size: 8, iteration_steps: 1, learning_starts: 1, ..config().replay };
-    let config = SacConfig { replay: small, tau: 0.25, ..config() };
+    let config = SacConfig { replay: small, polyak: PolyakConfig { tau: 0.25 }, ..config() };
     let sac = fitted(env.spec(), &config, false, 9);
     let values = |name: &str, part: &str| {
         let layout = sac.layout();

@@ -3,6 +3,7 @@
 use crate::Result;
 use crate::algo::off_policy::Replay;
 use crate::algo::off_policy::deterministic::DeterministicConfig;
+use crate::learn::PolyakConfig;
 use crate::optim::AdamConfig;
 use crate::settings::{Range, Settings};
 
@@ -25,24 +26,23 @@ crate::settings! {
         ..adam: AdamConfig = AdamConfig { learning_rate: 1e-3, adam_eps: 1e-8, ..AdamConfig::default() };
         /// The settings of playing, remembering and drawing.
         ..replay: Replay = Replay { batch_size: 64, ..Replay::default() };
-        /// Adam's step size of the policy; learning_rate is that of the critic
-        policy_learning_rate: f64 = 1e-4, Range::Positive;
-        /// share of the networks in their targets, each update; small is slow
-        tau: f64 = 0.001, Range::Share;
         /// noise on actions
         ///
         /// The paper's process is that of Ornstein and Uhlenbeck.
         noise: DdpgNoise = DdpgNoise::OrnsteinUhlenbeck;
-        /// σ of the noise on actions, which are from −1 to 1
-        sigma: f64 = 0.2, Range::NotNegative;
         /// θ of the process: how strongly it is drawn back to 0
         noise_theta: f64 = 0.15, Range::NotNegative;
         /// time of a step in the process
         noise_dt: f64 = 1.0, Range::Positive;
         /// weight of the squares of the critic's weights in its loss
         weight_decay: f64 = 0.01, Range::NotNegative;
-        /// Rewards, networks and gradients.
-        ..shared: DeterministicConfig = DeterministicConfig::hidden(vec![400, 300]);
+        /// The settings that TD3 has too.
+        ..shared: DeterministicConfig = DeterministicConfig {
+            policy_learning_rate: 1e-4,
+            polyak: PolyakConfig { tau: 0.001 },
+            sigma: 0.2,
+            ..DeterministicConfig::hidden(vec![400, 300])
+        };
     }
 }
 

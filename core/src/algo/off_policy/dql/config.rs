@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::algo::off_policy::Replay;
-use crate::algo::off_policy::q_learning::QNetworkConfig;
+use crate::algo::off_policy::q_learning::QConfig;
 use crate::nn::Activation;
 use crate::optim::RmsPropConfig;
 use crate::policy::LayersConfig;
@@ -23,18 +23,15 @@ crate::settings! {
             gradient_steps: 20,
             ..Replay::default()
         };
-        /// probability of an even draw at the start
-        epsilon_initial: f64 = 0.1286, Range::Unit;
-        /// the value that it comes near to
-        epsilon_final: f64 = 0.05, Range::Unit;
-        /// its distance to that after an iteration, in distances before
+        /// distance of ε to its end after an iteration, in distances before
         ///
         /// Pyrado's `eps_schedule_gamma`.
         epsilon_decay: f64 = 0.9955, Range::Unit;
-        /// updates from one copy of the target to the next
-        target_update_interval: usize = 5, Range::Count(1, u32::MAX as u64);
-        /// The network and its gradients.
-        ..network: QNetworkConfig = QNetworkConfig {
+        /// The settings that DQN has too.
+        ..shared: QConfig = QConfig {
+            epsilon_initial: 0.1286,
+            epsilon_final: 0.05,
+            target_update_interval: 5,
             max_grad_norm: 0.5,
             net: LayersConfig { hidden: vec![32, 32], activation: Activation::Tanh, orthogonal_init: false },
         };
@@ -48,6 +45,6 @@ impl DqlConfig {
     /// [`crate::Error::Config`] with the first setting that cannot work and what to do about it.
     pub fn validate(&self) -> Result<()> {
         self.check()?;
-        self.network.net.validate()
+        self.shared.net.validate()
     }
 }

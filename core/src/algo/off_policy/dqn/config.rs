@@ -1,7 +1,8 @@
 //! DQN's settings.
 
 use crate::algo::off_policy::Replay;
-use crate::algo::off_policy::q_learning::QNetworkConfig;
+use crate::algo::off_policy::q_learning::QConfig;
+use crate::learn::PolyakConfig;
 use crate::nn::Activation;
 use crate::optim::AdamConfig;
 use crate::policy::LayersConfig;
@@ -16,16 +17,10 @@ crate::settings! {
         ..adam: AdamConfig = AdamConfig { learning_rate: 1e-4, adam_eps: 1e-8, ..AdamConfig::default() };
         /// The settings of playing, remembering and drawing.
         ..replay: Replay = Replay { batch_size: 32, train_freq: 4, ..Replay::default() };
-        /// probability of an even draw at the start
-        epsilon_initial: f64 = 1.0, Range::Unit;
-        /// the same from the end of exploration_fraction on
-        epsilon_final: f64 = 0.05, Range::Unit;
-        /// share of the run in which that falls, on a line
+        /// share of the run in which ε falls to its end, on a line
         exploration_fraction: f64 = 0.1, Range::Unit;
-        /// updates from one step of the target to the next
-        target_update_interval: usize = 2500, Range::Count(1, u32::MAX as u64);
-        /// share of the network in its target at such a step; 1 copies it
-        tau: f64 = 1.0, Range::Share;
+        /// The target.
+        ..polyak: PolyakConfig = PolyakConfig { tau: 1.0 };
         /// the network chooses the action whose value the target gives
         ///
         /// Double Q-learning, arXiv:1509.06461.
@@ -34,10 +29,11 @@ crate::settings! {
         ///
         /// arXiv:1511.06581, eq. 9; both are read from the last hidden layer.
         dueling: bool = false;
-        /// The network and its gradients.
-        ..network: QNetworkConfig = QNetworkConfig {
+        /// The settings that DQL has too.
+        ..shared: QConfig = QConfig {
             max_grad_norm: 10.0,
             net: LayersConfig { hidden: vec![64, 64], activation: Activation::Relu, orthogonal_init: false },
+            ..QConfig::default()
         };
     }
 }
@@ -49,10 +45,11 @@ impl DqnConfig {
     /// [`Error::Config`] with the first setting that cannot work and what to do about it.
     pub fn validate(&self) -> Result<()> {
         self.check()?;
-        if self.epsilon_final > self.epsilon_initial {
-            let problem = format!("{} is more than epsilon_initial = {}", self.epsilon_final, self.epsilon_initial);
+        let QConfig { epsilon_initial, epsilon_final, .. } = self.shared;
+        if epsilon_final > epsilon_initial {
+            let problem = format!("{epsilon_final} is more than epsilon_initial = {epsilon_initial}");
             return Err(Error::config("epsilon_final", problem));
         }
-        self.network.net.validate()
+        self.shared.net.validate()
     }
 }

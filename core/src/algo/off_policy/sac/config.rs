@@ -2,6 +2,7 @@
 
 use crate::Result;
 use crate::algo::off_policy::Replay;
+use crate::learn::PolyakConfig;
 use crate::nn::Activation;
 use crate::optim::AdamConfig;
 use crate::policy::{LOG_STD, LayersConfig};
@@ -14,10 +15,8 @@ crate::settings! {
         ..adam: AdamConfig = AdamConfig { learning_rate: 3e-4, adam_eps: 1e-8, ..AdamConfig::default() };
         /// The settings of playing, remembering and drawing.
         ..replay: Replay;
-        /// share of the critics in their targets, each update; small is slow
-        ///
-        /// Polyak's τ. Pyrado's `tau` is 1 − τ.
-        tau: f64 = 0.005, Range::Share;
+        /// The critics' targets, which make a step at each update.
+        ..polyak: PolyakConfig;
         /// first weight of the entropy, α
         temperature: f64 = 1.0, Range::Positive;
         /// learn α, so that the entropy comes to its target

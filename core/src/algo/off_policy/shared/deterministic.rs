@@ -8,7 +8,7 @@ use super::{Occasion, OffPolicy, Replay, UpdateOutcome};
 use crate::algo::{First, Held, Metrics, ParameterGroups, StateEntry, Trained};
 use crate::dist::RowNoise;
 use crate::env::EnvSpec;
-use crate::learn::{Descent, Look};
+use crate::learn::{Descent, Look, PolyakConfig};
 use crate::nn::{Activation, Layout, Mlp};
 use crate::optim::{AdamConfig, Progress};
 use crate::play::Iteration;
@@ -19,8 +19,14 @@ use crate::tensor::{Named, run_tree_if, tree};
 use crate::{DType, Result, Tensor};
 
 crate::settings! {
-    /// The settings of rewards, networks and gradients.
+    /// The settings of the policy's steps, targets, exploration, rewards, networks and gradients.
     pub struct DeterministicConfig {
+        /// Adam's step size of the policy; learning_rate is that of the critics
+        policy_learning_rate: f64 = 1e-3, Range::Positive;
+        /// The targets.
+        ..polyak: PolyakConfig;
+        /// σ of the noise on actions, which are from −1 to 1
+        sigma: f64 = 0.1, Range::NotNegative;
         /// factor of rewards, once
         reward_scale: f64 = 1.0, Range::Positive;
         /// longer gradients of the policy are scaled down; 0: never
@@ -44,18 +50,12 @@ impl DeterministicConfig {
 pub struct DeterministicSettings {
     /// The settings of playing, remembering and drawing.
     pub replay: Replay,
-    /// Rewards, networks and gradients.
+    /// The settings that both algorithms have.
     pub shared: DeterministicConfig,
     /// The steps of the critics, and of the policy but for their size.
     pub adam: AdamConfig,
-    /// Step size of the policy.
-    pub policy_learning_rate: f64,
-    /// Share of the networks in their targets, at each step of these.
-    pub tau: f64,
     /// Noise on actions that are played.
     pub noise: Noise,
-    /// σ of it.
-    pub sigma: f64,
     /// Weight of the squares of the critics' weights in their loss.
     pub weight_decay: f64,
     /// Number of critics, of which the lowest counts.
@@ -191,7 +191,7 @@ impl OffPolicy for Deterministic {
     }
 
     fn last_rates(&self) -> Named {
-        [("sigma", Tensor::constant_f32(self.settings.sigma))].into()
+        [("sigma", Tensor::constant_f32(self.settings.shared.sigma))].into()
     }
 
     fn remembered(&self) -> Vec<(&'static str, usize)> {
@@ -243,7 +243,7 @@ impl OffPolicy for Deterministic {
             });
             let new = Tensor::concat(&[actor.trained.theta, values.theta], 1);
             let policy = actor.trained;
-            (policy, targets + (new - targets) * settings.tau, actors.means(&actor))
+            (policy, settings.shared.polyak.step(targets, new), actors.means(&actor))
         };
         let (policy, target, actor) = match settings.delay {
             1 => moved(policy, targets),
@@ -270,7 +270,8 @@ impl OffPolicy for Deterministic {
     }
 
     fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
-        let DeterministicSettings { adam, policy_learning_rate, sigma, .. } = self.settings;
+        let DeterministicSettings { adam, shared, .. } = &self.settings;
+        let DeterministicConfig { policy_learning_rate, sigma, .. } = *shared;
         let of_policy = policy_learning_rate * adam.factor(at);
         vec![("train/learning_rate", adam.rate(at)), ("train/policy_learning_rate", of_policy), ("train/sigma", sigma)]
     }

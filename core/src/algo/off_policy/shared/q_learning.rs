@@ -6,7 +6,7 @@ pub use loss::{huber, target};
 
 use super::{Occasion, OffPolicy, Replay, UpdateOutcome};
 use crate::algo::{First, Held, Numbers, ParameterGroups, StateEntry, Trained};
-use crate::learn::{Descent, Look};
+use crate::learn::{Descent, Look, PolyakConfig};
 use crate::nn::Layout;
 use crate::optim::{Adam, Decay, Progress, RateSchedule};
 use crate::play::Iteration;
@@ -17,8 +17,14 @@ use crate::tensor::{Named, tree};
 use crate::{DType, Tensor};
 
 crate::settings! {
-    /// The settings of the network and of its gradients.
-    pub struct QNetworkConfig {
+    /// The settings of exploration, of the target, of the network and of its gradients.
+    pub struct QConfig {
+        /// probability of an even draw at the start (ε)
+        epsilon_initial: f64 = 1.0, Range::Unit;
+        /// ε in the end
+        epsilon_final: f64 = 0.05, Range::Unit;
+        /// updates from one step of the target to the next
+        target_update_interval: usize = 2500, Range::Count(1, u32::MAX as u64);
         /// longer gradients are scaled down; 0: never
         max_grad_norm: f64 = 0.0, Range::NotNegative;
         /// The network.
@@ -33,8 +39,8 @@ pub struct QSettings {
     pub replay: Replay,
     /// Most steps of an episode.
     pub horizon: usize,
-    /// The network and its gradients.
-    pub network: QNetworkConfig,
+    /// The settings that both algorithms have.
+    pub shared: QConfig,
     /// The network's steps.
     pub optimiser: Adam,
     /// The first step size.
@@ -43,10 +49,8 @@ pub struct QSettings {
     pub schedule: RateSchedule,
     /// The schedule of ε.
     pub exploration: Exploration,
-    /// Updates from one step of the target to the next.
-    pub target_update_interval: usize,
-    /// Share of the network in its target at such a step.
-    pub tau: f64,
+    /// The target's steps.
+    pub polyak: PolyakConfig,
     /// The network chooses the action whose value the target gives.
     pub double: bool,
 }
@@ -120,7 +124,7 @@ impl OffPolicy for QLearning {
     }
 
     fn net(&self) -> &LayersConfig {
-        &self.settings.network.net
+        &self.settings.shared.net
     }
 
     fn layout(&self) -> &Layout {
@@ -136,7 +140,7 @@ impl OffPolicy for QLearning {
         entries.extend([
             StateEntry::new("target", &[self.layout().len()], DType::F32).from(First::Parameters(0)),
             StateEntry::new("updates_since_target", &[1], DType::U32)
-                .holding(Numbers::up_to(self.settings.target_update_interval.saturating_sub(1) as u64)),
+                .holding(Numbers::up_to(self.settings.shared.target_update_interval.saturating_sub(1) as u64)),
         ]);
         entries
     }
@@ -167,7 +171,7 @@ impl OffPolicy for QLearning {
             layout: self.layout(),
             optimiser: settings.optimiser.into(),
             learning_rate: rates.get("learning_rate"),
-            max_grad_norm: settings.network.max_grad_norm,
+            max_grad_norm: settings.shared.max_grad_norm,
             sums: &["value_loss", "value_mean", "grad_norm"],
             stop: None,
         };
@@ -177,12 +181,12 @@ impl OffPolicy for QLearning {
             Look { loss, seen: [("value_loss", loss), ("value_mean", mean(value))].into() }
         });
         let before = self.policy.value(&self.layout().split(network.theta), obs, action);
-        let (one, interval) = (Tensor::constant_u32(1), settings.target_update_interval as u32);
+        let (one, interval) = (Tensor::constant_u32(1), settings.shared.target_update_interval as u32);
         let due = (since + one).lt(Tensor::constant_u32(interval)).not();
-        let moved = if settings.tau == 1.0 {
+        let moved = if settings.polyak.tau == 1.0 {
             end.trained.theta
         } else {
-            targets + (end.trained.theta - targets) * settings.tau
+            settings.polyak.step(targets, end.trained.theta)
         };
         let metrics = descent.means(&end).with(end.counts());
         let learner = QLearner {

@@ -13,19 +13,13 @@ crate::settings! {
         ..adam: AdamConfig = AdamConfig { learning_rate: 1e-3, adam_eps: 1e-8, ..AdamConfig::default() };
         /// The settings of playing, remembering and drawing.
         ..replay: Replay;
-        /// Adam's step size of the policy; learning_rate is that of the critics
-        policy_learning_rate: f64 = 1e-3, Range::Positive;
-        /// share of the networks in their targets, at each step of these; small is slow
-        tau: f64 = 0.005, Range::Share;
-        /// σ of the noise on actions, which are from −1 to 1
-        sigma: f64 = 0.1, Range::NotNegative;
         /// d: updates of the critics for one of the policy and the targets
         policy_delay: usize = 2, Range::Count(1, 64);
         /// σ of the noise on the target's actions
         target_noise: f64 = 0.2, Range::NotNegative;
         /// limit of that noise, c
         target_noise_limit: f64 = 0.5, Range::NotNegative;
-        /// Rewards, networks and gradients.
+        /// The settings that DDPG has too.
         ..shared: DeterministicConfig = DeterministicConfig::hidden(vec![256, 256]);
     }
 }

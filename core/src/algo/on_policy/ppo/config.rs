@@ -2,9 +2,36 @@
 
 use crate::Result;
 use crate::algo::on_policy::{AdvantageScope, CriticConfig, MAX_BATCH, Sampling, ValueTargets};
-use crate::optim::{ClipFall, OptimiserConfig, RateSchedule, Schedule};
+use crate::optim::{ClipFall, OptimiserConfig, Progress, RateSchedule, Schedule};
 use crate::policy::{MemoryConfig, NetConfig};
 use crate::settings::{Range, Settings};
+
+crate::settings! {
+    /// The limits of an update by PPO.
+    #[derive(Copy)]
+    pub struct ClipConfig {
+        /// clip range of the probability ratio; smaller is safer and slower
+        ///
+        /// ε of eq. 7.
+        clip_eps: f64 = 0.2, Range::Fraction;
+        /// linear, cosine: towards 0 at the end of the run; exponential, step: to clip_eps_fall
+        clip_eps_schedule: Schedule = Schedule::Constant;
+        /// How far the clip range falls.
+        ..fall: ClipFall;
+        /// clip the change of the value as well
+        value_clip: bool = true;
+        /// above 0: stop an iteration's updates at 1.5 times this KL
+        target_kl: f64 = 0.0, Range::NotNegative;
+    }
+}
+
+impl ClipConfig {
+    /// The clip range in the next iteration.
+    #[must_use]
+    pub fn clip_eps(&self, at: Progress) -> f64 {
+        self.clip_eps * self.clip_eps_schedule.factor_by(self.fall, at.share())
+    }
+}
 
 crate::settings! {
     /// Hyper-parameters. Defaults are those of CleanRL's `ppo.py`, with 8 environments instead of 4.
@@ -15,14 +42,8 @@ crate::settings! {
             schedule: RateSchedule { learning_rate_schedule: Schedule::Linear, ..RateSchedule::default() },
             ..OptimiserConfig::default()
         };
-        /// clip range of the probability ratio; smaller is safer and slower
-        ///
-        /// ε of eq. 7.
-        clip_eps: f64 = 0.2, Range::Fraction;
-        /// linear, cosine: towards 0 at the end of the run; exponential, step: to clip_eps_fall
-        clip_eps_schedule: Schedule = Schedule::Constant;
-        /// How far the clip range falls.
-        ..clip_fall: ClipFall;
+        /// The limits of its updates.
+        ..limits: ClipConfig;
         /// passes over each rollout
         epochs: usize = 4, Range::Count(1, MAX_BATCH as u64);
         /// weight of the entropy bonus
@@ -35,10 +56,6 @@ crate::settings! {
         value_coef: f64 = 0.5, Range::NotNegative;
         /// longer gradients are scaled down; 0: never
         max_grad_norm: f64 = 0.5, Range::NotNegative;
-        /// clip the change of the value as well
-        value_clip: bool = true;
-        /// above 0: stop an iteration's updates at 1.5 times this KL
-        target_kl: f64 = 0.0, Range::NotNegative;
         /// subtract their mean, divide by their deviation
         normalise_advantages: bool = true;
         /// The value function.
@@ -58,7 +75,7 @@ impl PpoConfig {
     pub fn ppo2() -> PpoConfig {
         PpoConfig {
             optimiser: OptimiserConfig { learning_rate: 5e-4, ..OptimiserConfig::default() },
-            clip_eps: 0.1,
+            limits: ClipConfig { clip_eps: 0.1, ..ClipConfig::default() },
             epochs: 3,
             entropy_coef: 1e-3,
             critic: CriticConfig {
@@ -120,7 +137,7 @@ mod tests {
         );
         assert!(problem(|c| c.sampling.sde_sample_freq = 3).contains("divide the horizon (128)"));
         assert!(problem(|c| c.net.layers.hidden = vec![64, 0]).contains("width of 0"));
-        assert!(problem(|c| c.clip_eps = 1.0).contains("between 0 and 1"));
+        assert!(problem(|c| c.limits.clip_eps = 1.0).contains("between 0 and 1"));
         assert!(problem(|c| c.net.deviation.log_std_init = 3.0).contains("-20 to 2"));
     }
 }

@@ -114,9 +114,9 @@ fn an_absurd_ratio_stays_finite() {
 
 #[test]
 fn the_loss_has_the_gradient_of_finite_differences() {
-    let PpoConfig { value_coef, entropy_coef, value_clip, .. } = PpoConfig::default();
+    let PpoConfig { value_coef, entropy_coef, limits, .. } = PpoConfig::default();
     check_derivatives([1e-5, 1e-7], |net, parts, batch| {
-        let losses = losses(net, parts, batch, Tensor::constant_f32(0.2), value_clip, true);
+        let losses = losses(net, parts, batch, Tensor::constant_f32(0.2), limits.value_clip, true);
         losses.total(Some(value_coef), entropy_coef)
     });
 }

@@ -2,12 +2,12 @@
 
 use crate::algo::on_policy::trpo::TrustRegionUpdate;
 use crate::algo::on_policy::{
-    AdvantageScope, CriticSteps, MAX_BATCH, Networks, OnPolicy, Parts, PolicyGradient, Rollout, Sampling, StepRules,
-    Stepping, ValueTargets, likelihood_losses, ppo,
+    AdvantageScope, ClipConfig, CriticSteps, MAX_BATCH, Networks, OnPolicy, Parts, PolicyGradient, Rollout, Sampling,
+    StepRules, Stepping, ValueTargets, likelihood_losses, ppo,
 };
 use crate::algo::{A2cConfig, ActorCritic, Held, Metrics, TrpoConfig};
 use crate::learn::Turn;
-use crate::optim::{ClipFall, Progress, Schedule, TrustRegion};
+use crate::optim::{Progress, TrustRegion};
 use crate::play::Iteration;
 use crate::settings::{Range, Settings as _};
 use crate::{Error, Result};
@@ -35,7 +35,7 @@ crate::settings! {
         ///
         /// τ of eq. 10, α in the paper.
         temperature: f64 = 10.0, Range::Positive;
-        /// the algorithm whose updates they make
+        /// the algorithm whose updates they make; limits such as clip_eps are for ppo, such as max_kl for trpo
         ///
         /// Of `trpo` the optimiser is the value function's, with `learning_rate`, `critic_epochs` and
         /// `critic_max_grad_norm`; the other settings of the loss and of the critic are of no use, and those that ask
@@ -43,16 +43,8 @@ crate::settings! {
         particle: ParticleUpdate = ParticleUpdate::A2c;
         /// passes over each rollout
         epochs: usize = 1, Range::Count(1, MAX_BATCH as u64);
-        /// ppo: clip range of the probability ratio
-        clip_eps: f64 = 0.2, Range::Fraction;
-        /// ppo: linear, cosine: towards 0 at the end of the run; exponential, step: to clip_eps_fall
-        clip_eps_schedule: Schedule = Schedule::Constant;
-        /// How far the clip range falls.
-        ..clip_fall: ClipFall;
-        /// ppo: clip the change of the value as well
-        value_clip: bool = true;
-        /// ppo: above 0: stop an iteration's updates at 1.5 times this KL
-        target_kl: f64 = 0.0, Range::NotNegative;
+        /// The limits of updates of `ppo`.
+        ..limits: ClipConfig;
         /// trpo: share of each rollout that the KL's Hessian is of
         ///
         /// Of its steps, at even distances; where policies remember, of the environments. The limit itself is that of
@@ -136,10 +128,7 @@ impl OnPolicy for SvpgConfig {
         let mut all = self.a2c.gradient.schedules(at);
         match self.particle {
             ParticleUpdate::A2c => {}
-            ParticleUpdate::Ppo => {
-                let clip_eps = self.clip_eps * self.clip_eps_schedule.factor_by(self.clip_fall, at.share());
-                all.push(("train/clip_eps", clip_eps));
-            }
+            ParticleUpdate::Ppo => all.push(("train/clip_eps", self.limits.clip_eps(at))),
             ParticleUpdate::Trpo => all.retain(|(name, _)| *name == "train/learning_rate"),
         }
         all
@@ -151,7 +140,7 @@ impl OnPolicy for SvpgConfig {
         let plain = StepRules { epochs: self.epochs, ..self.a2c.gradient.steps() };
         let steps = match self.particle {
             ParticleUpdate::A2c => plain,
-            ParticleUpdate::Ppo => StepRules { target_kl: self.target_kl, sums: ppo::SUMS, ..plain },
+            ParticleUpdate::Ppo => StepRules { target_kl: self.limits.target_kl, sums: ppo::SUMS, ..plain },
             ParticleUpdate::Trpo => {
                 let update = TrustRegionUpdate {
                     trust_region: &self.trust_region,
@@ -174,7 +163,7 @@ impl OnPolicy for SvpgConfig {
         }
         networks.step_policy(it, held, &credit, &|parts, batch, standardised| match clip_eps {
             None => likelihood_losses(nets, parts, batch, standardised),
-            Some(clip_eps) => ppo::losses(nets, parts, batch, clip_eps, self.value_clip, standardised),
+            Some(clip_eps) => ppo::losses(nets, parts, batch, clip_eps, self.limits.value_clip, standardised),
         });
         if critic.last() {
             networks.step_critic(it, &credit);
