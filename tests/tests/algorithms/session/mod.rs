@@ -16,3 +16,4 @@ mod snapshots;
 mod steps_made;
 mod time_limit;
 mod warm_start;
+mod whole_batch;
