@@ -142,8 +142,13 @@ impl HostEnv for OneOf {
 
     fn restore(&mut self, mut state: &[u8]) -> Result<()> {
         let [now, steps] = read_numbers(&mut state)?[..] else { return Err(cut_off()) };
-        (self.now, self.steps) = ((now as usize).min(self.envs.len() - 1), steps as usize);
-        self.envs.iter_mut().try_for_each(|env| env.restore(read_bytes(&mut state)?))
+        let counts = |x: f64, end: usize| x.fract() == 0.0 && (0.0..end as f64).contains(&x);
+        if !counts(now, self.envs.len()) || !counts(steps, self.spec.horizon) {
+            return Err(cut_off());
+        }
+        (self.now, self.steps) = (now as usize, steps as usize);
+        self.envs.iter_mut().try_for_each(|env| env.restore(read_bytes(&mut state)?))?;
+        if state.is_empty() { Ok(()) } else { Err(cut_off()) }
     }
 }
 

@@ -169,6 +169,11 @@ impl Training {
         self.stage.set_saved(seeds)
     }
 
+    /// Checks saved episodes of one seed, as far as the executor can without going back to them.
+    pub(crate) fn check_episodes(&self, seed: &[u8]) -> Result<()> {
+        self.stage.check_saved(seed)
+    }
+
     /// True if the next iteration begins new episodes on the host although it would otherwise continue running ones.
     pub(crate) fn begins_anew(&self) -> bool {
         self.state.get("obs").is_ok() && self.stage.begins()

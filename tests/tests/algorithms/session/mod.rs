@@ -3,6 +3,7 @@
 mod budgets;
 mod determinism;
 mod every;
+mod forged_episodes;
 mod host_session;
 mod host_training;
 mod interrupt;
