@@ -143,6 +143,7 @@ pub(crate) fn cut_off() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::env::{ActionSpace, Dim, EnvSpec};
 
     #[test]
     fn states_are_read_as_they_were_written_and_cut_ones_are_refused() {
@@ -158,5 +159,34 @@ mod tests {
         for len in 0..whole.len() {
             assert!(EpisodeState::read(&mut &whole[..len]).is_err(), "{len}");
         }
+    }
+
+    #[test]
+    fn states_that_no_environment_of_a_fleet_can_be_in_say_why() {
+        let task = vec![Dim::new("goal", 0.0, 9.0)];
+        let action = ActionSpace::discrete(&["wait"]);
+        let spec = EnvSpec::new("line", vec![Dim::unbounded("x"); 2], action, 50).task(task);
+        let fleet = Fleet::of(spec, Vec::new(), 1, 2, 20).unwrap();
+        let good = EpisodeState { steps: Some(19), seen: vec![0.5, 1.0], task: Some(vec![7.0]), env: vec![1, 2, 3] };
+        let bytes = |second: &EpisodeState| groups_of(&[good.clone(), second.clone()], &fleet).remove(0);
+        let untold = EpisodeState { task: None, ..good.clone() };
+        assert_eq!(states_of_group(&bytes(&untold), &fleet).unwrap(), [good.clone(), untold]);
+        for (state, problem) in [
+            (EpisodeState { steps: None, ..good.clone() }, "is in no episode"),
+            (
+                EpisodeState { steps: Some(20), ..good.clone() },
+                "has made 20 steps of a running episode, which ends after",
+            ),
+            (EpisodeState { seen: vec![0.5], ..good.clone() }, "has 1 numbers in its observation instead of 2"),
+            (EpisodeState { seen: vec![0.5, f64::NAN], ..good.clone() }, "has NaN in its observation"),
+            (EpisodeState { task: Some(Vec::new()), ..good.clone() }, "has 0 numbers in its task instead of 1"),
+            (EpisodeState { task: Some(vec![f64::INFINITY]), ..good.clone() }, "has inf in its task"),
+        ] {
+            let error = states_of_group(&bytes(&state), &fleet).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("snapshot: its environment 1 {problem}")), "{error}");
+        }
+        let more = [bytes(&good), vec![0; 3]].concat();
+        let error = states_of_group(&more, &fleet).unwrap_err().to_string();
+        assert_eq!(error, "snapshot: it has 3 bytes behind its last environment");
     }
 }

@@ -163,8 +163,8 @@ impl Stage {
             Error::Snapshot(problem) => Error::Snapshot(format!("in group {group}, {problem}")),
             other => other,
         };
-        let groups = saved_groups::split(seed)?.into_iter().enumerate();
-        groups.map(|(group, bytes)| player.check_saved(bytes).map_err(|error| in_group(group, error))).collect()
+        let mut groups = saved_groups::split(seed)?.into_iter().enumerate();
+        groups.try_for_each(|(group, bytes)| player.check_saved(bytes).map_err(|error| in_group(group, error)))
     }
 
     /// True if the next iteration begins new episodes on the host.

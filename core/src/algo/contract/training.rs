@@ -159,9 +159,13 @@ impl Training {
     }
 
     /// The running episodes of each seed's environments on the host, as bytes; none if the environments cannot save
-    /// them.
+    /// them, or if iterations begin with new ones: where a seed's environments then are depends on the other seeds,
+    /// whose episodes may take longer.
     pub(crate) async fn save_episodes(&self) -> Result<Option<Vec<Vec<u8>>>> {
-        self.stage.save().await
+        match self.state.get("obs").is_ok() {
+            true => self.stage.save().await,
+            false => Ok(None),
+        }
     }
 
     /// Continues saved episodes of the host, given per seed.

@@ -4,6 +4,7 @@ use safetensors::tensor::Dtype;
 
 use super::snapshot::Entry;
 use super::wrong::wrong;
+use crate::algo::First;
 use crate::host::saved_groups;
 use crate::train::setup::Setup;
 use crate::{Error, Result};
@@ -17,11 +18,11 @@ pub(in crate::train) fn entry(bytes: Vec<u8>) -> Entry<'static> {
 }
 
 /// Reads the tensor of a run with this setup, and checks all that can be checked without its environments. None if the
-/// file has no such tensor, or the environments are not on the host.
+/// file has no such tensor, or the run does not continue episodes of the host.
 pub(in crate::train) fn read(entries: &[Entry<'_>], setup: &Setup) -> Result<Option<Vec<u8>>> {
-    let Some(entry) = entries.iter().find(|entry| entry.name == NAME).filter(|_| setup.env.on_host()) else {
-        return Ok(None);
-    };
+    let continued = || setup.fitted().entries(None).iter().any(|entry| entry.first == First::Observation);
+    let of_host = |_: &&Entry<'_>| setup.env.on_host() && continued();
+    let Some(entry) = entries.iter().find(|entry| entry.name == NAME).filter(of_host) else { return Ok(None) };
     let Entry { dtype, shape, bytes, .. } = entry;
     let problem = match (dtype, &shape[..]) {
         (Dtype::U8, [_]) => saved_groups::problem(bytes, setup.fitted().fleet(1), setup.env.spec().observation.len()),
