@@ -104,6 +104,15 @@ pub trait Executor {
         Box::pin(async { Ok(None) })
     }
 
+    /// Checks the saved episodes of one group, as far as that is possible without going back to them. Snapshots are
+    /// held to it when they are read. By default everything passes.
+    ///
+    /// # Errors
+    /// [`Error::Snapshot`] if [`save`](Executor::save) cannot have given these bytes.
+    fn check_saved(&self, _group: &[u8]) -> Result<()> {
+        Ok(())
+    }
+
     /// Goes on with episodes that an executor like this one saved, one element per group.
     ///
     /// # Errors

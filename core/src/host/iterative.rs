@@ -1,6 +1,7 @@
 //! Environments that are stepped one after the other.
 
-use super::slot::{Command, Slot, groups_of, slots, states_of};
+use super::episode_state::{groups_of, states_of, states_of_group};
+use super::slot::{Command, Slot, slots};
 use super::{Chance, Executor, Fleet, HostEnv, Stepped};
 use crate::Result;
 use crate::backend::LocalFuture;
@@ -75,6 +76,10 @@ impl Executor for IterativeExecutor {
             let states = self.slots.iter().map(|slot| slot.save(&self.fleet)).collect::<Result<Option<Vec<_>>>>()?;
             Ok(states.map(|states| groups_of(&states, &self.fleet)))
         })
+    }
+
+    fn check_saved(&self, group: &[u8]) -> Result<()> {
+        states_of_group(group, &self.fleet).map(drop)
     }
 
     fn restore<'a>(&'a mut self, groups: &'a [Vec<u8>]) -> LocalFuture<'a, Result<()>> {

@@ -56,6 +56,7 @@ mod path;
 mod place;
 mod player;
 mod sampler;
+pub(crate) mod saved_groups;
 mod slot;
 #[cfg(feature = "parallel")]
 mod slots;
@@ -64,7 +65,7 @@ mod task_per_episode;
 #[cfg(feature = "standalone")]
 mod wrapped;
 
-pub(crate) use episode_state::{cut_off, read_bytes, write_bytes};
+pub(crate) use episode_state::cut_off;
 
 pub use actor::{Acted, Actor};
 pub use executor::{Executor, Fleet, Stepped};

@@ -142,8 +142,13 @@ impl HostEnv for OneOf {
 
     fn restore(&mut self, mut state: &[u8]) -> Result<()> {
         let [now, steps] = read_numbers(&mut state)?[..] else { return Err(cut_off()) };
-        (self.now, self.steps) = ((now as usize).min(self.envs.len() - 1), steps as usize);
-        self.envs.iter_mut().try_for_each(|env| env.restore(read_bytes(&mut state)?))
+        let counts = |x: f64, end: usize| x.fract() == 0.0 && (0.0..end as f64).contains(&x);
+        if !counts(now, self.envs.len()) || !counts(steps, self.spec.horizon) {
+            return Err(cut_off());
+        }
+        (self.now, self.steps) = (now as usize, steps as usize);
+        self.envs.iter_mut().try_for_each(|env| env.restore(read_bytes(&mut state)?))?;
+        if state.is_empty() { Ok(()) } else { Err(cut_off()) }
     }
 }
 
@@ -177,6 +182,13 @@ mod tests {
         fn step(&mut self, action: &[f64], _: Chance) -> Result<Transition> {
             let terminated = action[0] == 1.0;
             Ok(Transition { observation: vec![-1.0], reward: self.1, terminated, ..Transition::default() })
+        }
+        fn save(&self) -> Option<Vec<u8>> {
+            Some(self.2.to_le_bytes().to_vec())
+        }
+        fn restore(&mut self, state: &[u8]) -> Result<()> {
+            self.2 = f64::from_le_bytes(state.try_into().map_err(|_| cut_off())?);
+            Ok(())
         }
     }
 
@@ -226,5 +238,26 @@ mod tests {
             let message = OneOf::new("x", envs, true).unwrap_err().to_string();
             assert!(message.contains(part), "{message}");
         }
+    }
+
+    #[test]
+    fn a_saved_state_names_an_environment_and_steps_within_the_time_limit() {
+        let mut one = OneOf::new("ab", vec![counter("a", 3, 0, 1.0), counter("b", 2, 0, 5.0)], false).unwrap();
+        let state = |now: f64, steps: f64| {
+            let mut bytes = Vec::new();
+            write_numbers(&mut bytes, &[now, steps]);
+            (0..2).for_each(|_| write_bytes(&mut bytes, &[0; 8]));
+            bytes
+        };
+        one.restore(&state(1.0, 2.0)).unwrap();
+        assert_eq!((one.now(), one.save()), (1, Some(state(1.0, 2.0))));
+        for (now, steps) in
+            [(2.0, 0.0), (-1.0, 0.0), (0.5, 0.0), (f64::NAN, 0.0), (0.0, 3.0), (0.0, -1.0), (0.0, 1e300)]
+        {
+            assert!(one.restore(&state(now, steps)).is_err(), "{now} {steps}");
+        }
+        let whole = state(0.0, 0.0);
+        assert!((0..whole.len()).all(|len| one.restore(&whole[..len]).is_err()));
+        assert!(one.restore(&[whole, vec![0]].concat()).is_err());
     }
 }

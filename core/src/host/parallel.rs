@@ -5,7 +5,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 
 use super::call::Make;
-use super::slot::{Command, groups_of, slots, states_of};
+use super::episode_state::{groups_of, states_of, states_of_group};
+use super::slot::{Command, slots};
 use super::slots::{Shared, Slots, gone, work};
 use super::{Chance, Executor, Faults, Fleet, HostEnv, Stepped, Tolerance};
 use crate::backend::LocalFuture;
@@ -247,6 +248,10 @@ impl Executor for ParallelExecutor {
                 self.workers.iter().map(|worker| worker.slots.save(fleet)).collect::<Result<Option<Vec<_>>>>()?;
             Ok(states.map(|states| groups_of(&states.concat(), fleet)))
         })
+    }
+
+    fn check_saved(&self, group: &[u8]) -> Result<()> {
+        states_of_group(group, &self.shared.fleet).map(drop)
     }
 
     fn restore<'a>(&'a mut self, groups: &'a [Vec<u8>]) -> LocalFuture<'a, Result<()>> {

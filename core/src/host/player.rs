@@ -90,6 +90,16 @@ impl<E: Executor + ?Sized> Player<E> {
         Ok(Some(seen.chunks(width.max(1)).zip(groups).map(with_seen).collect()))
     }
 
+    /// Checks what [`save`](Player::save) gave of one group, as far as that is possible without going back to it.
+    ///
+    /// # Errors
+    /// [`Error::Snapshot`] if it cannot have given these bytes.
+    pub(crate) fn check_saved(&self, group: &[u8]) -> Result<()> {
+        let mut own = group;
+        read_numbers(&mut own)?;
+        self.executor.check_saved(own)
+    }
+
     /// Goes on from positions that a player like this one saved, one element per group.
     ///
     /// # Errors

@@ -279,29 +279,6 @@ impl Slot {
     }
 }
 
-/// Serialises the states of all environments, in order of their numbers, as one element per group.
-pub(super) fn groups_of(states: &[EpisodeState], fleet: &Fleet) -> Vec<Vec<u8>> {
-    let of_group = |states: &[EpisodeState]| {
-        let mut bytes = Vec::new();
-        states.iter().for_each(|state| state.write(&mut bytes));
-        bytes
-    };
-    states.chunks(fleet.envs_per_task).map(of_group).collect()
-}
-
-/// Reads the states that [`groups_of`] serialised.
-pub(super) fn states_of(groups: &[Vec<u8>], fleet: &Fleet) -> Result<Vec<EpisodeState>> {
-    fleet.expect("saved groups", groups.len(), fleet.tasks)?;
-    let mut states = Vec::with_capacity(fleet.num_envs());
-    for group in groups {
-        let mut rest = &group[..];
-        for _ in 0..fleet.envs_per_task {
-            states.push(EpisodeState::read(&mut rest)?);
-        }
-    }
-    Ok(states)
-}
-
 impl MadeStep {
     fn ended(&self) -> bool {
         self.transition.terminated || self.transition.truncated

@@ -121,6 +121,10 @@ impl Executor for SomeGroups {
         })
     }
 
+    fn check_saved(&self, group: &[u8]) -> Result<()> {
+        self.whole.check_saved(group)
+    }
+
     fn restore<'a>(&'a mut self, groups: &'a [Vec<u8>]) -> LocalFuture<'a, Result<()>> {
         Box::pin(async move {
             self.fleet.expect("saved groups", groups.len(), self.fleet.tasks)?;

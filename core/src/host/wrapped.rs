@@ -1,9 +1,9 @@
 //! Built-in environments, played on the host.
 
-use super::episode_state::{cut_off, read_numbers, write_numbers};
+use super::episode_state::{read_numbers, write_numbers};
 use super::{Chance, HostEnv, SUCCESS, Transition};
-use crate::Result;
 use crate::env::{EnvDef, EnvSpec};
+use crate::{Error, Result};
 
 /// An [`EnvDef`] as a [`HostEnv`], stepped in `f32`. With equal keys it has the
 /// trajectories that a program has on the CPU.
@@ -80,8 +80,10 @@ impl HostEnv for Wrapped {
 
     fn restore(&mut self, mut state: &[u8]) -> Result<()> {
         let (task, of_episode) = (narrow(&read_numbers(&mut state)?), narrow(&read_numbers(&mut state)?));
-        if (task.len(), of_episode.len(), state.len()) != (self.task.len(), self.state.len(), 0) {
-            return Err(cut_off());
+        let fits = (task.len(), of_episode.len(), state.len()) == (self.task.len(), self.state.len(), 0);
+        if !fits || !task.iter().chain(&of_episode).all(|x| x.is_finite()) {
+            let problem = "was given a state that is none of its own".to_owned();
+            return Err(Error::Environment { name: self.spec().name.clone(), problem });
         }
         (self.task, self.state) = (task, of_episode);
         Ok(())

@@ -3,7 +3,7 @@
 use super::{Amount, PolicyActor, Tape};
 use crate::backend::LocalFuture;
 use crate::host::{Chance, Executor, Fleet, PlayedStep, Player, SomeGroups};
-use crate::host::{cut_off, read_bytes, write_bytes};
+use crate::host::{cut_off, saved_groups};
 use crate::program::Host;
 use crate::rng::{Key, fold_in, key_from_seed, streams};
 use crate::task::TaskSource;
@@ -134,12 +134,7 @@ impl Stage {
             (None, None) => None,
         };
         let each = |groups: &Vec<Vec<u8>>| (groups.len() / self.keys.len().max(1)).max(1);
-        let joined = |groups: &[Vec<u8>]| {
-            let mut bytes = Vec::new();
-            groups.iter().for_each(|group| write_bytes(&mut bytes, group));
-            bytes
-        };
-        Ok(groups.map(|groups| groups.chunks(each(&groups)).map(joined).collect()))
+        Ok(groups.map(|groups| groups.chunks(each(&groups)).map(saved_groups::joined).collect()))
     }
 
     /// Sets each seed's saved episodes, which the next iteration continues.
@@ -149,16 +144,27 @@ impl Stage {
     pub(crate) fn set_saved(&mut self, seeds: &[Vec<u8>]) -> Result<()> {
         let mut groups = Vec::new();
         for seed in seeds {
-            let mut rest = &seed[..];
-            while !rest.is_empty() {
-                groups.push(read_bytes(&mut rest)?.to_vec());
-            }
+            groups.extend(saved_groups::split(seed)?.into_iter().map(<[u8]>::to_vec));
         }
         if self.fleet().is_some_and(|fleet| fleet.tasks != groups.len()) {
             return Err(cut_off());
         }
         self.saved = self.player.is_some().then_some(groups);
         Ok(())
+    }
+
+    /// Checks the saved episodes of a seed, as far as the executor can without going back to them.
+    ///
+    /// # Errors
+    /// [`Error::Snapshot`] that says what is wrong in which group.
+    pub(crate) fn check_saved(&self, seed: &[u8]) -> Result<()> {
+        let Some(player) = &self.player else { return Ok(()) };
+        let in_group = |group: usize, error: Error| match error {
+            Error::Snapshot(problem) => Error::Snapshot(format!("in group {group}, {problem}")),
+            other => other,
+        };
+        let mut groups = saved_groups::split(seed)?.into_iter().enumerate();
+        groups.try_for_each(|(group, bytes)| player.check_saved(bytes).map_err(|error| in_group(group, error)))
     }
 
     /// True if the next iteration begins new episodes on the host.
@@ -171,10 +177,9 @@ impl Stage {
     /// # Errors
     /// If environments cannot restore them.
     pub(crate) async fn resume(&mut self) -> Result<()> {
-        match (self.saved.take(), &mut self.player) {
-            (Some(saved), Some(player)) => player.restore(&saved).await,
-            _ => Ok(()),
-        }
+        let (Some(saved), Some(player)) = (self.saved.take(), &mut self.player) else { return Ok(()) };
+        let restored = player.restore(&saved).await;
+        restored.map_err(|error| not_restored(error, &player.executor().fleet().spec.name))
     }
 
     /// Begins new episodes everywhere for plays that continue episodes, if none are running: at first, and after an
@@ -200,6 +205,17 @@ impl Stage {
         let shape = [seeds, fleet.tasks * fleet.envs_per_task / seeds, fleet.observations()];
         self.device.array(&shape, player.seen().unwrap_or_default()).map(Some)
     }
+}
+
+/// The error for environments that cannot go back to the episodes of a snapshot.
+fn not_restored(error: Error, name: &str) -> Error {
+    let (name, problem) = match error {
+        Error::Environment { name, problem } => (name, problem),
+        other => (name.to_owned(), other.to_string()),
+    };
+    let what = "cannot go back to the episode of the snapshot";
+    let hint = "resume another snapshot, or with the environment's code of when this one was made";
+    Error::Environment { name, problem: format!("{what}: {problem}; {hint}") }
 }
 
 impl Host for Stage {

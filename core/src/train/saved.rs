@@ -2,6 +2,7 @@
 
 pub(super) mod end_rule;
 pub(super) mod finished;
+pub(super) mod host_episodes;
 pub(super) mod rules;
 pub(super) mod seed_array;
 pub(super) mod segments;
@@ -10,8 +11,6 @@ pub(super) mod tensors;
 pub(super) mod wrong;
 
 use std::fmt;
-
-use safetensors::tensor::Dtype;
 
 use self::rules::RunLength;
 use self::segments::{ReadSegment, Ring};
@@ -80,20 +79,6 @@ pub(in crate::train) fn setup(headers: &[&Header], def: &'static AlgorithmDef, o
     Setup::of_snapshot(def, env, &seeds, first.steps, &first.config, &made).map_err(|e| wrong(e.to_string()))
 }
 
-/// The tensor of bytes that holds the running episodes of environments of the host, if these can be saved.
-const EPISODES: &str = "environment.host";
-
-/// Makes the tensor of running episodes from these bytes.
-pub(in crate::train) fn episodes_entry(bytes: Vec<u8>) -> Entry<'static> {
-    Entry { name: EPISODES.to_owned(), dtype: Dtype::U8, shape: vec![bytes.len()], bytes: bytes.into() }
-}
-
-/// The inverse of [`episodes_entry`]; none if the file has no such tensor.
-pub(in crate::train) fn episodes(entries: &[Entry<'_>]) -> Option<Vec<u8>> {
-    let entry = entries.iter().find(|entry| entry.name == EPISODES && entry.dtype == Dtype::U8)?;
-    Some(entry.bytes.to_vec())
-}
-
 /// Finds the ring of an entry in a file's header, if its rows are not among the tensors.
 pub(in crate::train) fn ring_of<'a>(header: &'a Header, entry: &StateEntry) -> Option<&'a Ring> {
     header.rings.iter().find(|ring| ring.tensor == seed_array::name(entry.name))
@@ -135,6 +120,7 @@ pub fn joined<'a>(own: impl Into<Own<'a>>, saved: Saved<'_>) -> Result<Vec<u8>> 
     // Each step adds a row.
     let added = snapshot::steps_made(&header, &**setup.fitted())?;
     finished::read(&entries, setup.env.spec().horizon, header.iteration)?;
+    host_episodes::read(&entries, &setup)?;
     let made = RunLength { iteration: header.iteration, made: added };
     tensors::read(&entries, header.format, &rest, setup.fitted().layout(), made)?;
     for entry in rings {

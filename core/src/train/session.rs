@@ -19,6 +19,7 @@ use crate::nn::Layout;
 use crate::optim::Progress;
 use crate::train::attempt::episode_program::EpisodeProgram;
 use crate::train::saved::Saved;
+use crate::train::saved::host_episodes;
 use crate::train::saved::segments::Ring;
 use crate::train::saved::wrong::wrong;
 use crate::train::setup::own::Own;
@@ -108,6 +109,10 @@ impl Session {
                 training
             }
         };
+        let of_waiting = stacks.iter().filter_map(|stack| stack.episodes.as_ref());
+        for of_seed in episodes.iter().chain(of_waiting).flatten() {
+            training.check_episodes(of_seed).map_err(host_episodes::refused)?;
+        }
         if let Some(episodes) = episodes {
             training.restore_episodes(&episodes)?;
         }

@@ -1,5 +1,5 @@
-//! The command line with environments of the host: those of the example `custom_host_env`, and one that cannot save
-//! where it is.
+//! The command line with environments of the host: those of the example `custom_host_env`, one that cannot save
+//! where it is, and one whose episodes end early.
 
 #![forbid(unsafe_code)]
 
@@ -30,9 +30,33 @@ impl HostEnv for Forgetful {
     }
 }
 
+/// A courier whose episodes end with the first parcel.
+struct Express(TaskPerEpisode<Courier>);
+
+impl HostEnv for Express {
+    fn spec(&self) -> &EnvSpec {
+        self.0.spec()
+    }
+    fn reset(&mut self, chance: Chance) -> Result<Vec<f64>> {
+        self.0.reset(chance)
+    }
+    fn step(&mut self, action: &[f64], chance: Chance) -> Result<Transition> {
+        let step = self.0.step(action, chance)?;
+        // A parcel outweighs those that wait.
+        Ok(Transition { terminated: step.reward > 0.5, ..step })
+    }
+    fn save(&self) -> Option<Vec<u8>> {
+        self.0.save()
+    }
+    fn restore(&mut self, state: &[u8]) -> Result<()> {
+        self.0.restore(state)
+    }
+}
+
 fn environments() -> Result<Vec<EnvPlace>> {
     let mut all = custom_host_env::environments()?;
     all.push(EnvPlace::of_envs(|_| Ok(Box::new(Forgetful(TaskPerEpisode::new(Courier::new("forgetful"))))))?);
+    all.push(EnvPlace::of_envs(|_| Ok(Box::new(Express(TaskPerEpisode::new(Courier::new("express"))))))?);
     Ok(all)
 }
 

@@ -17,7 +17,7 @@ const SEEDS: [u64; 3] = [0, 1, 2];
 /// A row of the metrics: steps, iterations, and whether it was evaluated.
 type Row = (u64, u64, bool);
 
-fn rows(dir: &Sandbox, run: &str) -> Vec<Row> {
+pub fn rows(dir: &Sandbox, run: &str) -> Vec<Row> {
     let text = fs::read_to_string(dir.join(run).join("metrics.csv")).unwrap();
     let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let names = lines.next().unwrap();

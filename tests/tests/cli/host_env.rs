@@ -1,10 +1,15 @@
 //! Environments of the host through every verb: `quickstudy::cli::main_with` knows them as it knows those of programs.
 #![cfg(unix)]
 
+use crate::apart::rows;
 use crate::expect_user_error;
 use crate::kills::{assert_same, copy, done, files};
-use quickstudy_core::rng::Threefry;
+use quickstudy_core::rng::{Threefry, key_from_seed};
+use quickstudy_tests::crafted::Crafted;
 use quickstudy_tests::process::{Finished, Sandbox};
+use std::fs;
+use std::thread::sleep;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 const PPO: &str = "train ppo --env courier --seed 0..3 --threads 1 --save-every 0 --keep-snapshots all --eval-every 64 \
     --eval-episodes 2 --set hidden=[4] --set envs=2 --set horizon=16 --set minibatches=1 --steps 192";
@@ -14,6 +19,13 @@ const PROMP: &str = "train promp --env courier-hubs --threads 1 --save-every 0 -
     --eval-episodes 2 --set hidden=[4] --set meta_batch=2 --set rollouts=2 --steps 1200";
 const RL2: &str = "train rl2-ppo --env courier-hubs --threads 1 --save-every 0 --keep-snapshots all --eval-every 1 \
     --eval-episodes 2 --set units=4 --set meta_batch=2 --set minibatches=1 --steps 600";
+/// Episodes that end with the first parcel: seeds make other numbers of steps, and end after other iterations.
+const APART_CEM: &str = "train cem --env express --seed 0..3 --threads 1 --save-every 0 --keep-snapshots 1000 \
+    --eval-every 1000 --eval-episodes 2 --log-every 1 --set n_samples=4 --set episodes=2 --set best_frac=0.5 \
+    --steps 3000";
+const APART_PPO: &str = "train ppo --env express --seed 0..3 --threads 1 --save-every 0 --keep-snapshots 200 \
+    --eval-every 200 --eval-episodes 2 --log-every 1 --set hidden=[4] --set envs=2 --set min_rollouts=2 \
+    --set minibatches=1 --steps 400";
 /// An environment that cannot save where it is.
 const FORGETFUL: &str = "train ppo --env forgetful --threads 1 --save-every 0 --keep-snapshots all --eval-every 0 \
     --set hidden=[4] --set envs=2 --set horizon=16 --set minibatches=1 --steps 96";
@@ -23,19 +35,14 @@ fn sandbox() -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_hosts-under-test"))
 }
 
-/// Kills a run, and each of its resumes, at points that `dice` draws, until it is done: how often.
-fn killed_until_done(dir: &Sandbox, train: &str, dice: &mut Threefry) -> usize {
-    let run = |arguments: &str, point: u64| {
-        let mut command = dir.command(arguments);
-        Finished::from(command.env("QUICKSTUDY_TEST_ABORT_AT", point.to_string()).output().unwrap())
-    };
+/// Runs a command and its resumes until it is done: how often it was killed. `run` may kill a command, and gets how
+/// often it has.
+fn killed_until_done(dir: &Sandbox, train: &str, run: &mut dyn FnMut(&str, usize) -> Finished) -> usize {
     let mut kills = 0;
     let mut begun = false;
     for _ in 0..200 {
-        // Later and later, so that there is a point at which something new is on disk before the process ends.
-        let point = 1 + (dice.uniform() * (40 + 10 * kills) as f64) as u64;
         let command = if begun { "train --resume parts --save-every 0" } else { train };
-        let finished = run(command, point);
+        let finished = run(command, kills);
         match finished.code {
             None => kills += 1,
             Some(0) => return kills,
@@ -53,21 +60,106 @@ fn killed_until_done(dir: &Sandbox, train: &str, dice: &mut Threefry) -> usize {
     panic!("`{train}` is not done after {kills} kills")
 }
 
+/// Trains without an interruption into `whole`. Seeds that end apart have to.
+fn uninterrupted(dir: &Sandbox, train: &str) {
+    done(dir, &format!("{train} --out whole"));
+    if train.contains("--env express") {
+        let algorithm = train.split(' ').nth(1).unwrap();
+        let rows = |seed: u64| rows(dir, &format!("whole/express-{algorithm}-s{seed}")).len();
+        let ends = [0, 1, 2].map(rows);
+        let apart = ends[0] != ends[1] && ends[1] != ends[2] && ends[2] != ends[0];
+        assert!(apart && ends.iter().all(|iterations| *iterations > 3), "`{train}`: iterations {ends:?}");
+    }
+}
+
 #[test]
 fn runs_that_are_killed_at_random_end_with_the_bytes_of_uninterrupted_ones() {
-    for (number, train) in [PPO, CEM, PROMP, RL2].into_iter().enumerate() {
+    for (number, train) in [PPO, CEM, PROMP, RL2, APART_CEM, APART_PPO].into_iter().enumerate() {
         let dir = sandbox();
-        done(&dir, &format!("{train} --out whole"));
+        uninterrupted(&dir, train);
         let whole = files(&dir.join("whole"));
         let mut kills = 0;
         for attempt in 0..3 {
             let mut dice = Threefry::new([number as u32, attempt]);
             copy(&dir, "nothing", "parts");
-            kills += killed_until_done(&dir, &format!("{train} --out parts"), &mut dice);
+            let mut run = |arguments: &str, kills: usize| {
+                // Later and later, so that there is a point at which something new is on disk before the process ends.
+                let point = 1 + (dice.uniform() * (40 + 10 * kills) as f64) as u64;
+                let mut command = dir.command(arguments);
+                Finished::from(command.env("QUICKSTUDY_TEST_ABORT_AT", point.to_string()).output().unwrap())
+            };
+            kills += killed_until_done(&dir, &format!("{train} --out parts"), &mut run);
             assert_same(&dir, "parts", &whole, &format!("after kills of `{train}`, attempt {attempt}"));
         }
         assert!(kills > 2, "`{train}` was killed {kills} times");
     }
+}
+
+/// Random delays, whose seed is printed where a test fails. `QUICKSTUDY_TEST_DELAYS` gives it again.
+struct Delays {
+    seed: u64,
+    dice: Threefry,
+}
+
+impl Delays {
+    fn new() -> Delays {
+        let given = std::env::var("QUICKSTUDY_TEST_DELAYS").ok().map(|seed| seed.parse().unwrap());
+        let seed = given.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64);
+        Delays { seed, dice: Threefry::new(key_from_seed(seed)) }
+    }
+}
+
+impl Drop for Delays {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("the delays are those of QUICKSTUDY_TEST_DELAYS={}", self.seed);
+        }
+    }
+}
+
+/// A signal comes at any time: between two writes, in the middle of one, and while nothing is written.
+#[test]
+fn runs_that_get_sigkill_at_any_time_end_with_the_bytes_of_uninterrupted_ones() {
+    const ATTEMPTS: usize = 4;
+    const KILLS: usize = 3;
+    let mut delays = Delays::new();
+    for train in [APART_CEM, APART_PPO, PPO] {
+        let dir = sandbox();
+        let start = Instant::now();
+        uninterrupted(&dir, train);
+        let time = start.elapsed();
+        let whole = files(&dir.join("whole"));
+        for attempt in 0..ATTEMPTS {
+            copy(&dir, "nothing", "parts");
+            let mut run = |arguments: &str, kills: usize| {
+                let mut child = dir.command(arguments).spawn().unwrap();
+                if kills < KILLS {
+                    sleep(time.mul_f64(delays.dice.uniform()));
+                    // It may have ended by itself.
+                    let _ = child.kill();
+                }
+                Finished::from(child.wait_with_output().unwrap())
+            };
+            let kills = killed_until_done(&dir, &format!("{train} --out parts"), &mut run);
+            println!("`{train}`, {time:?} without an interruption: attempt {attempt} was killed {kills} times");
+            assert_same(&dir, "parts", &whole, &format!("after {kills} kills of `{train}`, attempt {attempt}"));
+        }
+    }
+}
+
+/// Forged episodes in a snapshot whose checksum is right.
+#[test]
+fn a_forged_snapshot_is_a_users_mistake() {
+    let dir = sandbox();
+    done(&dir, &format!("{PPO} --out run"));
+    let path = dir.join("run/courier-ppo-s1/last.safetensors");
+    let mut file = Crafted::read(&fs::read(&path).unwrap());
+    let (_, shape, bytes) = file.tensors.get_mut("environment.host").unwrap();
+    bytes.pop();
+    *shape = vec![bytes.len()];
+    fs::write(&path, file.bytes()).unwrap();
+    let parts = ["courier-ppo-s1", "the tensor `environment.host` is cut off; resume another snapshot of the run"];
+    expect_user_error(&dir.run("train --resume run --steps 400"), &parts);
 }
 
 #[test]

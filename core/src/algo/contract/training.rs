@@ -159,14 +159,23 @@ impl Training {
     }
 
     /// The running episodes of each seed's environments on the host, as bytes; none if the environments cannot save
-    /// them.
+    /// them, or if iterations begin with new ones: where a seed's environments then are depends on the other seeds,
+    /// whose episodes may take longer.
     pub(crate) async fn save_episodes(&self) -> Result<Option<Vec<Vec<u8>>>> {
-        self.stage.save().await
+        match self.state.get("obs").is_ok() {
+            true => self.stage.save().await,
+            false => Ok(None),
+        }
     }
 
     /// Continues saved episodes of the host, given per seed.
     pub(crate) fn restore_episodes(&mut self, seeds: &[Vec<u8>]) -> Result<()> {
         self.stage.set_saved(seeds)
+    }
+
+    /// Checks saved episodes of one seed, as far as the executor can without going back to them.
+    pub(crate) fn check_episodes(&self, seed: &[u8]) -> Result<()> {
+        self.stage.check_saved(seed)
     }
 
     /// True if the next iteration begins new episodes on the host although it would otherwise continue running ones.

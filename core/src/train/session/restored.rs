@@ -5,6 +5,7 @@ use crate::algo::StateEntry;
 use crate::backend::room;
 use crate::train::saved::end_rule::EndRule;
 use crate::train::saved::finished;
+use crate::train::saved::host_episodes;
 use crate::train::saved::rules::RunLength;
 use crate::train::saved::seed_array;
 use crate::train::saved::seed_array::SeedArray;
@@ -110,8 +111,9 @@ fn stack(
         };
         state.insert(entry.name, array);
     }
-    let episodes = |index: &usize| saved::episodes(&decoded[*index].2);
-    let episodes = of_stack.iter().map(episodes).collect::<Option<_>>().filter(|_| setup.env.on_host());
+    let episodes = of_stack.iter().map(|index| host_episodes::read(&decoded[*index].2, setup));
+    // If those of one are not there, all begin new ones.
+    let episodes = episodes.collect::<Result<Vec<_>>>()?.into_iter().collect();
     Ok(Stack { seeds: of_stack, state, episodes })
 }
 

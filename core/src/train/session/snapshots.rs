@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use super::seed_progress::SeedProgress;
 use crate::algo::StateEntry;
 use crate::nn::Layout;
-use crate::train::saved;
 use crate::train::saved::finished;
+use crate::train::saved::host_episodes;
 use crate::train::saved::rules::{self, RunLength};
 use crate::train::saved::seed_array;
 use crate::train::saved::seed_array::SeedArray;
@@ -207,7 +207,7 @@ impl<'a> Snapshots<'a> {
         let mut entries = tensors::written(&own, &self.layout)?;
         if self.kind == SnapshotKind::Session {
             entries.extend(finished::entries(&session.seed(index).finished));
-            entries.extend(self.episodes(index).map(saved::episodes_entry));
+            entries.extend(self.episodes(index).map(host_episodes::entry));
         }
         let seed = setup.seeds[index];
         snapshot::expect_finite(seed, &entries)?;
@@ -240,7 +240,10 @@ impl<'a> Snapshots<'a> {
         let ((header, _, entries), _) = snapshot::open(bytes, &[setup.algorithm])?;
         snapshot::steps_made(&header, &**setup.fitted())?;
         match self.kind {
-            SnapshotKind::Session => finished::read(&entries, setup.env.spec().horizon, header.iteration).map(drop),
+            SnapshotKind::Session => {
+                finished::read(&entries, setup.env.spec().horizon, header.iteration)?;
+                host_episodes::read(&entries, setup).map(drop)
+            }
             SnapshotKind::Policy => Ok(()),
         }
     }

@@ -3,6 +3,7 @@
 mod budgets;
 mod determinism;
 mod every;
+mod forged_episodes;
 mod host_session;
 mod host_training;
 mod interrupt;
@@ -16,3 +17,4 @@ mod snapshots;
 mod steps_made;
 mod time_limit;
 mod warm_start;
+mod whole_batch;
