@@ -142,7 +142,7 @@ fn algorithms_do_not_import_each_other() {
     let families = ["on_policy", "off_policy", "search"];
     let of_family = |family: &&str| declared(&dir.join(family).join("mod.rs")).into_iter().filter(|m| m != "shared");
     let names: Vec<String> = families.iter().flat_map(of_family).collect();
-    assert_eq!(names.len(), 15, "{names:?}");
+    assert!(names.len() >= 15, "{names:?}");
     let mut files = Vec::new();
     sources(&dir, &mut files);
     for file in files {

@@ -72,7 +72,7 @@ impl OnPolicy for A2cConfig {
             net: &self.net,
             memory: self.memory,
             stepping: self.gradient.critic.stepping(),
-            running_advantages: self.gradient.critic.running(self.gradient.normalise_advantages),
+            entries: self.gradient.critic.entries(self.gradient.normalise_advantages),
             baseline: None,
         }
     }

@@ -53,7 +53,7 @@ impl OnPolicy for PpoConfig {
             net: &self.net,
             memory: self.memory,
             stepping: self.critic.stepping(),
-            running_advantages: self.critic.running(self.normalise_advantages),
+            entries: self.critic.entries(self.normalise_advantages),
             baseline: None,
         }
     }

@@ -45,7 +45,7 @@ impl OnPolicy for TrpoConfig {
             net: &self.net,
             memory: self.memory,
             stepping: Stepping::Value,
-            running_advantages: false,
+            entries: Vec::new(),
             baseline: None,
         }
     }

@@ -177,7 +177,7 @@ impl OnPolicy for VpgConfig {
             net: &self.net,
             memory: self.memory,
             stepping: if baseline.is_some() { Stepping::Policy } else { critic.stepping() },
-            running_advantages: critic.running(*normalise_advantages),
+            entries: critic.entries(*normalise_advantages),
             baseline,
         }
     }

@@ -1,6 +1,7 @@
 //! Settings that algorithms share which learn from rollouts by gradients.
 
 use super::{MAX_BATCH, Sampling, Stepping};
+use crate::algo::{StateEntry, Statistics};
 use crate::optim::{OptimiserConfig, Progress};
 use crate::settings::Range;
 use crate::{Error, Result};
@@ -114,9 +115,12 @@ impl CriticConfig {
         if self.apart() { Stepping::Apart } else { Stepping::Together }
     }
 
-    /// Tells whether advantages, if they are standardised, are so by those of all rollouts so far.
-    pub fn running(&self, normalise_advantages: bool) -> bool {
-        normalise_advantages && self.advantage_scope == AdvantageScope::Running
+    /// The entries of the state: statistics of the advantages of all rollouts so far, if these standardise them.
+    pub fn entries(&self, normalise_advantages: bool) -> Vec<StateEntry> {
+        match normalise_advantages && self.advantage_scope == AdvantageScope::Running {
+            true => Statistics::ADVANTAGES.entries(1).into(),
+            false => Vec::new(),
+        }
     }
 
     /// Tells whether the value function steps by itself before the policy.

@@ -14,7 +14,7 @@ use crate::policy::{Acting, MemoryConfig, MemoryKind, NetConfig, Normalised, Pol
 use crate::{Error, Result};
 
 /// The settings that all on-policy algorithms have, and the demands on their state.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Parts<'a> {
     /// The settings of rollouts.
     pub sampling: &'a Sampling,
@@ -24,8 +24,8 @@ pub struct Parts<'a> {
     pub memory: MemoryConfig,
     /// The division of parameters into groups that make their steps together.
     pub stepping: Stepping,
-    /// True if advantages are standardised by statistics of all rollouts so far.
-    pub running_advantages: bool,
+    /// The entries of the state that not all on-policy algorithms have, which `iteration` finds in what is held.
+    pub entries: Vec<StateEntry>,
     /// The baseline that is fitted to each rollout; none if the value function is the baseline.
     pub baseline: Option<FittedBaseline>,
 }
@@ -33,7 +33,7 @@ pub struct Parts<'a> {
 impl Parts<'_> {
     /// The settings that the memory of a run grows with, by their keys.
     fn sizes(&self) -> Vec<(&'static str, usize)> {
-        let Parts { sampling, net, memory, .. } = *self;
+        let Parts { sampling, net, memory, .. } = self;
         let mut sizes = vec![("envs", sampling.envs)];
         match sampling.whole_episodes() {
             None => sizes.push(("horizon", sampling.horizon)),
@@ -153,11 +153,9 @@ impl<C: OnPolicy> Algorithm for OnPolicyLearner<C> {
     }
 
     fn entries(&self, environment: Option<usize>) -> Vec<StateEntry> {
-        let Parts { sampling, running_advantages, baseline, .. } = self.config.parts();
+        let Parts { sampling, entries: own, baseline, .. } = self.config.parts();
         let mut entries = self.net.entries(sampling, environment, [self.horizon, self.tasks]);
-        if running_advantages {
-            entries.extend(Statistics::ADVANTAGES.entries(1));
-        }
+        entries.extend(own);
         entries.extend(baseline.iter().flat_map(|fitted| fitted.entries(self.net.observations())));
         entries
     }

@@ -111,7 +111,7 @@ impl OnPolicy for SvpgConfig {
             net: &self.a2c.net,
             memory: self.a2c.memory,
             stepping: if trpo { Stepping::Value } else { critic.stepping() },
-            running_advantages: !trpo && critic.running(*normalise_advantages),
+            entries: if trpo { Vec::new() } else { critic.entries(*normalise_advantages) },
             baseline: None,
         }
     }
