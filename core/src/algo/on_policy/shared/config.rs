@@ -94,7 +94,7 @@ crate::settings! {
 }
 
 impl PolicyGradient {
-    /// Checks values in combination with the rollouts.
+    /// Checks values in combination with the rollouts, of which a single pass is made.
     ///
     /// # Errors
     /// [`Error::Config`] with the first setting that cannot work and what to do about it.

@@ -9,6 +9,8 @@ use crate::tensor::Named;
 use super::{Rollout, Sequences, StepCredit};
 
 /// The rows of a rollout that a step learns from, `[S, B, …]`.
+///
+/// The policy that drew the actions has the slices of `held.theta()`, where `held` is the state before the iteration.
 #[derive(Clone, Copy, Debug)]
 pub struct Minibatch {
     /// Observations as the networks get them, `[S, B, O]`.

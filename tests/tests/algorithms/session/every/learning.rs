@@ -131,7 +131,12 @@ fn begins_with_what_was_learned(run: &SmallRun) {
         let [got, want, first] = [&got[index], &files[number], &first[index]].map(|file| Crafted::read(file));
         for (tensor, value) in &got.tensors {
             let expected = if is_learned(tensor) { &want } else { &first };
-            assert!(expected.tensors[tensor] == *value, "{name}: {tensor}");
+            let rule = if is_learned(tensor) {
+                "mark its entry `StateEntry::statistics`, or name it as what begins anew"
+            } else {
+                "it begins anew"
+            };
+            assert!(expected.tensors[tensor] == *value, "{name}: {tensor} does not begin as it should: {rule}");
         }
         // Who learns nothing has the first parameters of its seed, in both runs.
         let learns = parameters(&source, number) != parameters(&anew, index);
