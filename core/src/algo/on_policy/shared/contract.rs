@@ -69,8 +69,8 @@ pub trait OnPolicy: Clone + Debug {
     /// iteration's scalar.
     fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)>;
 
-    /// Makes an iteration: collects a rollout, learns from it, and writes the new state. `turn`, which SVPG gives to its
-    /// particles, changes the policy's gradients before each step.
+    /// Makes an iteration: collects a rollout, learns from it, and writes the new state. `turn`, which SVPG gives to
+    /// its particles, changes the policy's gradients before each step.
     fn iteration(&self, nets: &ActorCritic, it: &mut Iteration<'_>, held: &Held, turn: Option<&dyn Turn>) -> Metrics;
 }
 
