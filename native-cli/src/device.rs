@@ -6,9 +6,9 @@ use quickstudy_core::backend::Device;
 use quickstudy_core::backend::cpu::simd::isa::Isa;
 use quickstudy_core::backend::cpu::{Cpu, CpuOptions};
 use quickstudy_core::train::{Session, Setup};
-use quickstudy_gpu::{AdapterInfo, Gpu, GpuOptions, adapters};
 
 use crate::choose::{Candidate, choose};
+use crate::gpus::{self, Adapter};
 use crate::memory;
 use crate::outcome::Stop;
 
@@ -81,13 +81,11 @@ impl DeviceArgs {
     }
 
     fn gpu(&self, adapter: Option<usize>) -> Result<Device, Stop> {
-        let opened = pollster::block_on(Gpu::open(&GpuOptions { adapter, ..GpuOptions::default() }));
-        let gpu = opened.map_err(|e| {
+        let (device, software) = gpus::open(adapter).map_err(|e| {
             Stop::user(e.to_string()).hint("`quickstudy devices` lists what there is; --device cpu always works")
         })?;
         // What computes on the processor has no memory of its own; how much a card has, nobody says.
-        let free = if gpu.info().software { memory::free(self.threads_to_come()) } else { None };
-        let device = Device::new(gpu);
+        let free = if software { memory::free(self.threads_to_come()) } else { None };
         if let Some(bytes) = self.memory.or(free) {
             device.limit_memory(bytes);
         }
@@ -124,13 +122,13 @@ impl DeviceArgs {
         if Choice::parse(&self.device)? != Choice::Auto {
             return Ok((self.open()?, None));
         }
-        let candidate = |(number, info): (usize, AdapterInfo)| Candidate {
-            name: info.name,
-            software: info.software,
-            problem: info.problem,
+        let candidate = |(number, Adapter { name, software, problem, .. }): (usize, Adapter)| Candidate {
+            name,
+            software,
+            problem,
             open: Box::new(move || self.gpu(Some(number))),
         };
-        let gpus = pollster::block_on(adapters()).into_iter().enumerate().map(candidate).collect();
+        let gpus = gpus::adapters().into_iter().enumerate().map(candidate).collect();
         let (device, why) = choose(self.cpu(isa()?), gpus, time);
         Ok((device, Some(why)))
     }

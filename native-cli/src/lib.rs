@@ -23,6 +23,7 @@ pub mod engine;
 pub mod experiments;
 pub mod fits;
 pub mod gif;
+pub mod gpus;
 pub mod history;
 pub mod keep;
 pub mod kept;

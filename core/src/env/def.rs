@@ -3,10 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::engine::block::{ResetBlock, StepBlock};
+use super::engine::block::{Job, NativeJob};
 use super::engine::erased::{Erased, Typed};
+use super::engine::one::One;
 #[cfg(feature = "standalone")]
-use super::engine::random::{RandomSteps, Source};
+use super::engine::random::{Random, RandomSteps, Source};
 #[cfg(feature = "standalone")]
 use super::engine::{HostStep, Scalar};
 use super::fields::Fields;
@@ -48,9 +49,9 @@ impl EnvDef {
 
     /// Erases the type of an environment with a spec that can work.
     pub(super) fn with_spec<E: Env>(env: Arc<E>, spec: Arc<EnvSpec>) -> Self {
-        let reset = Arc::new(ResetBlock { env: env.clone(), spec: spec.clone() });
-        let step = Arc::new(StepBlock { env: env.clone(), spec: spec.clone() });
-        let env = Arc::new(Typed { env, spec: spec.clone() });
+        let env: Arc<dyn Erased> = Arc::new(Typed { env, spec: spec.clone() });
+        let native = |job| Arc::new(NativeJob { env: env.clone(), job });
+        let (reset, step) = (native(Job::Reset), native(Job::Step));
         Self { spec, state_len: <E::State<f64> as Fields<f64>>::N, env, reset, step }
     }
 
@@ -83,7 +84,7 @@ impl EnvDef {
     #[cfg(feature = "standalone")]
     pub fn reset<T: Scalar>(&self, task: &[T], key: Key, element: u32) -> Result<Vec<T>> {
         self.expect("reset", "task", task.len(), self.spec.task.len())?;
-        Ok(T::reset(&*self.env, task, key, element))
+        Ok(T::reset(self, task, key, element))
     }
 
     /// The agent's observation of a state.
@@ -94,7 +95,7 @@ impl EnvDef {
     pub fn observe<T: Scalar>(&self, state: &[T], task: &[T]) -> Result<Vec<T>> {
         self.expect("observe", "state", state.len(), self.state_len)?;
         self.expect("observe", "task", task.len(), self.spec.task.len())?;
-        Ok(T::observe(&*self.env, state, task))
+        Ok(T::observe(self, state, task))
     }
 
     /// One step without reset or time limit. `key` holds the time step.
@@ -113,7 +114,7 @@ impl EnvDef {
         self.expect("step", "state", state.len(), self.state_len)?;
         self.expect("step", "action", action.len(), self.spec.action.dim())?;
         self.expect("step", "task", task.len(), self.spec.task.len())?;
-        Ok(T::step(&*self.env, state, action, task, key, element))
+        Ok(T::step(self, state, action, task, key, element))
     }
 
     /// Tells whether a step was a success, if the environment [knows](super::Env::success).
@@ -140,7 +141,7 @@ impl EnvDef {
         self.expect("step", "state", state.len(), self.state_len)?;
         self.expect("step", "action", action.len(), self.spec.action.dim())?;
         self.expect("step", "task", task.len(), self.spec.task.len())?;
-        Ok(self.env.next_state(state, action, task, key, element))
+        Ok(One { env: self, task, key, element }.step(state, action).state)
     }
 
     /// First states of a block of rows. Inputs: key `[2]`, element `[1]` (u32), then task `[D]` if there is one.
@@ -165,7 +166,8 @@ impl EnvDef {
     #[cfg(feature = "standalone")]
     #[must_use]
     pub fn random_steps(&self, isa: Isa, key: Key, count: u32, steps: u32, from: Source) -> RandomSteps {
-        self.env.random_steps(isa, key, count, steps, from)
+        let count = count.next_multiple_of(16);
+        self.env.run(isa, Job::Random(Random { key, count, steps, from }), count as usize, &[], &mut [])
     }
 
     fn expect(&self, op: &str, what: &str, got: usize, expected: usize) -> Result<()> {

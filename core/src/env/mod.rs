@@ -65,6 +65,8 @@ pub use draws::{Draws, RESET_BLOCK, STEP_BLOCK, TASK_BLOCK};
 pub use engine::{HostStep, Lockstep, RandomSteps, Scalar, Source};
 pub use engine::{LaneBits, LaneMask, Lanes, TracedReset, TracedStep};
 pub use fields::Fields;
+#[doc(hidden)]
+pub use fields::joined;
 pub use real::{Bits, Mask, Real};
 pub use scene::{Color, Scene, Shape};
 pub use spec::{ActionSpace, Dim, EnvSpec, Goal};

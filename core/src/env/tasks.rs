@@ -21,7 +21,7 @@ impl EnvDef {
     #[cfg(feature = "standalone")]
     #[must_use]
     pub fn sample_task<T: Scalar>(&self, key: Key, element: u32) -> Vec<T> {
-        T::sample_task(&*self.env, key, element)
+        T::sample_task(self, key, element)
     }
 
     /// Parameters of many tasks, `[rows.., D]`, such as `[S, M, D]` for M tasks of each of S seeds.

@@ -1,5 +1,5 @@
-//! Blocks of environments on the CPU: the native twins of the traced reset and step, one compilation per instruction
-//! set.
+//! Blocks of environments on the CPU, compiled once per type of environment and instruction set: the native twins of
+//! the traced reset and step, single steps on the host, and steps with random actions are jobs of one function.
 //!
 //! A block of `lanes` rows is lane-major: a value of M numbers is `[M][lanes]`, u32 values bit-cast to f32.
 #![allow(
@@ -11,106 +11,94 @@ use std::fmt;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
+use super::erased::Erased;
 use super::pack::{Pack, per_pack};
-use super::step::{After, Before, auto_step, first_state};
+use super::random::{Random, RandomActions, RandomSteps};
+use super::step::{After, Before, Begin, StepParts, auto_step};
 use crate::backend::cpu::simd::isa::Isa;
 use crate::env::fields::Fields;
+use crate::env::real::{Bits, Mask};
 use crate::env::{Env, EnvSpec};
 use crate::program::NativeCall;
 
-/// First states.
-///
-/// Inputs: key `[2]`, element `[1]` (u32), then task `[D]` if there is one. Outputs: state `[F]`, observation `[O]`.
-pub(in crate::env) struct ResetBlock<E> {
-    pub env: Arc<E>,
-    pub spec: Arc<EnvSpec>,
+/// The job of a run over a block of environments: its inputs and outputs in order.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::env) enum Job {
+    /// First states.
+    ///
+    /// Inputs: key `[2]`, element `[1]` (u32), then task `[D]` if there is one. Outputs: state `[F]`, observation `[O]`.
+    Reset,
+    /// One step with automatic reset.
+    ///
+    /// Inputs: state `[F]`, steps taken `[1]` (u32), action `[A]`, key `[2]`, element `[1]` (u32), then task `[D]` if
+    /// there is one. Outputs: state `[F]` and steps `[1]` after any reset, reward `[1]`, terminated `[1]`, truncated
+    /// `[1]` (u32 0 or 1), observation before `[O]` and after any reset `[O]`.
+    Step,
+    /// One step without reset; inputs and outputs are those of a step.
+    Bare,
+    /// Observations of states; inputs and outputs are those of a step.
+    #[cfg_attr(not(feature = "standalone"), expect(dead_code, reason = "states are observed on the host alone"))]
+    Observe,
+    /// Steps with random actions from first states on. There are neither inputs nor outputs.
+    #[cfg_attr(not(feature = "standalone"), expect(dead_code, reason = "random steps are for benchmarks"))]
+    Random(Random),
 }
 
-/// One step with automatic reset.
-///
-/// Inputs: state `[F]`, steps taken `[1]` (u32), action `[A]`, key `[2]`, element `[1]` (u32), then task `[D]` if there
-/// is one. Outputs: state `[F]` and steps `[1]` after any reset, reward `[1]`, terminated `[1]`, truncated `[1]` (u32 0
-/// or 1), observation before `[O]` and after any reset `[O]`.
-pub(in crate::env) struct StepBlock<E> {
-    pub env: Arc<E>,
-    pub spec: Arc<EnvSpec>,
+impl Job {
+    fn parts(self) -> StepParts {
+        match self {
+            Job::Reset => StepParts { step: false, begin: Begin::All, observe: true },
+            Job::Step => StepParts::ALL,
+            Job::Bare => StepParts { begin: Begin::None, ..StepParts::ALL },
+            Job::Observe => StepParts { step: false, begin: Begin::None, observe: true },
+            Job::Random(_) => StepParts { observe: false, ..StepParts::ALL },
+        }
+    }
+}
+
+/// A job of an environment as the native twin of a sub-graph.
+pub(in crate::env) struct NativeJob {
+    pub env: Arc<dyn Erased>,
+    pub job: Job,
+}
+
+impl NativeCall for NativeJob {
+    fn run(&self, isa: Isa, lanes: usize, inputs: &[&[f32]], outputs: &mut [&mut [f32]]) {
+        self.env.run(isa, self.job, lanes, inputs, outputs);
+    }
+}
+
+impl fmt::Debug for NativeJob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} of {}", self.job, self.env.spec().name)
+    }
 }
 
 per_pack! {
-    fn reset_any<E: Env>(
-        block: &ResetBlock<E>,
+    /// Does a job for `lanes` rows; what random steps added up to, if it is that.
+    pub(in crate::env) fn block_any<E: Env>(
+        env: &E,
+        spec: &EnvSpec,
+        job: Job,
         lanes: usize,
         inputs: &[&[f32]],
         outputs: &mut [&mut [f32]],
-    ) = reset_lanes
-}
-per_pack! {
-    fn step_any<E: Env>(
-        block: &StepBlock<E>,
-        lanes: usize,
-        inputs: &[&[f32]],
-        outputs: &mut [&mut [f32]],
-    ) = step_lanes
-}
-
-impl<E: Env> NativeCall for ResetBlock<E> {
-    fn run(&self, isa: Isa, lanes: usize, inputs: &[&[f32]], outputs: &mut [&mut [f32]]) {
-        reset_any(isa, self, lanes, inputs, outputs);
-    }
-}
-
-impl<E: Env> NativeCall for StepBlock<E> {
-    fn run(&self, isa: Isa, lanes: usize, inputs: &[&[f32]], outputs: &mut [&mut [f32]]) {
-        step_any(isa, self, lanes, inputs, outputs);
-    }
-}
-
-impl<E> fmt::Debug for ResetBlock<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "reset of {}", self.spec.name)
-    }
-}
-
-impl<E> fmt::Debug for StepBlock<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "step of {}", self.spec.name)
-    }
+    ) -> RandomSteps = block_lanes
 }
 
 #[inline(always)]
-fn reset_lanes<E: Env, P: Pack>(block: &ResetBlock<E>, lanes: usize, inputs: &[&[f32]], outputs: &mut [&mut [f32]]) {
-    let ([key, element, rest @ ..], [state_out, seen_out]) = (inputs, outputs) else {
-        debug_assert!(false, "reset of {}: two outputs", block.spec.name);
-        return;
-    };
-    let (mut task, mut seen) = (Scratch::<P>::new(), Scratch::<P>::new());
-    let task = task.take(block.spec.task.len());
-    let seen = seen.take(block.spec.observation.len());
-    for at in (0..lanes).step_by(P::LANES) {
-        load_all(task, rest, lanes, at);
-        let state = first_state(&*block.env, task, load_key::<P>(key, lanes, at), P::load_bits(&element[at..]));
-        block.env.observe(&state, task, seen);
-        store_state::<E, P>(state_out, lanes, at, &state);
-        store_all(seen_out, lanes, at, seen);
-    }
-}
-
-#[inline(always)]
-pub(in crate::env) fn step_lanes<E: Env, P: Pack>(
-    block: &StepBlock<E>,
+fn block_lanes<E: Env, P: Pack>(
+    env: &E,
+    spec: &EnvSpec,
+    job: Job,
     lanes: usize,
     inputs: &[&[f32]],
     outputs: &mut [&mut [f32]],
-) {
-    let (
-        [state, steps, action_in, key, element, rest @ ..],
-        [state_out, steps_out, reward, terminated, truncated, last_out, seen_out],
-    ) = (inputs, outputs)
-    else {
-        debug_assert!(false, "step of {}: seven outputs", block.spec.name);
-        return;
+) -> RandomSteps {
+    let mut random = match job {
+        Job::Random(random) if cfg!(feature = "standalone") => Some(RandomActions::<P>::new(random, spec)),
+        _ => None,
     };
-    let spec = &*block.spec;
     let (mut action, mut task) = (Scratch::<P>::new(), Scratch::<P>::new());
     let (mut last, mut seen) = (Scratch::<P>::new(), Scratch::<P>::new());
     let action = action.take(spec.action.dim());
@@ -118,26 +106,73 @@ pub(in crate::env) fn step_lanes<E: Env, P: Pack>(
     let last = last.take(spec.observation.len());
     let seen = seen.take(spec.observation.len());
     let horizon = u32::try_from(spec.horizon).unwrap_or(u32::MAX);
-    for at in (0..lanes).step_by(P::LANES) {
-        load_all(action, std::slice::from_ref(action_in), lanes, at);
-        load_all(task, rest, lanes, at);
-        let before = Before {
-            state: <E::State<P> as Fields<P>>::from_fn(|f| P::load(&state[f * lanes + at..])),
-            steps: P::load_bits(&steps[at..]),
-            action,
-            task,
-            key: load_key::<P>(key, lanes, at),
-            element: P::load_bits(&element[at..]),
-        };
-        let after: After<P, E> = auto_step(&*block.env, horizon, before, last, seen);
-        store_state::<E, P>(state_out, lanes, at, &after.state);
-        P::store_bits(after.steps, &mut steps_out[at..]);
-        after.reward.store(&mut reward[at..]);
-        P::store_bits(P::mask_bits(after.terminated), &mut terminated[at..]);
-        P::store_bits(P::mask_bits(after.truncated), &mut truncated[at..]);
-        store_all(last_out, lanes, at, last);
-        store_all(seen_out, lanes, at, seen);
+    let (moving, [keys, elements], tasks): (Option<[&[f32]; 3]>, [&[f32]; 2], &[&[f32]]) = match (job, inputs) {
+        (Job::Random(_), _) => (None, [&[]; 2], &[]),
+        (Job::Reset, [key, element, rest @ ..]) => (None, [*key, *element], rest),
+        (_, [state, steps, action, key, element, rest @ ..]) => {
+            (Some([*state, *steps, *action]), [*key, *element], rest)
+        }
+        _ => {
+            debug_assert!(false, "{job:?} of {}: inputs are missing", spec.name);
+            return RandomSteps::default();
+        }
+    };
+    if let Some(random) = &random {
+        random.middle_of(spec, task);
     }
+    for at in (0..lanes).step_by(P::LANES) {
+        let (mut state, mut steps) = (zeros::<E, P>(), P::Bits::splat(0));
+        if let Some([states, counts, actions]) = moving {
+            state = <E::State<P> as Fields<P>>::from_fn(|f| P::load(&states[f * lanes + at..]));
+            steps = P::load_bits(&counts[at..]);
+            load_all(action, &[actions], lanes, at);
+        }
+        load_all(task, tasks, lanes, at);
+        let (mut key, mut element) = ([P::Bits::splat(0); 2], P::Bits::splat(0));
+        if random.is_none() {
+            (key, element) = (load_key::<P>(keys, lanes, at), P::load_bits(&elements[at..]));
+        }
+        let (mut first, mut made) = (None, (P::lit(0.0), [P::Bits::splat(0); 2]));
+        // One copy of the environment's code serves all jobs: it is called from here alone.
+        for round in 0..random.as_ref().map_or(1, RandomActions::rounds) {
+            let mut parts = job.parts();
+            if let Some(random) = &mut random {
+                parts = random.parts(round, parts);
+                (key, element) = random.draw(round, at, action);
+            }
+            let before = Before { state, steps, action: &*action, task: &*task, key, element };
+            let After { state: next, steps: counted, reward, terminated, truncated } =
+                auto_step(env, horizon, parts, before, first, [&mut *last, &mut *seen]);
+            (state, steps) = (next, counted);
+            if let Some(random) = &mut random {
+                first = random.note(round, first, state, reward, terminated.or(truncated));
+            }
+            made = (reward, [P::mask_bits(terminated), P::mask_bits(truncated)]);
+        }
+        let (reward, [terminated, truncated]) = made;
+        match outputs {
+            [state_out, seen_out] => {
+                store_state::<E, P>(state_out, lanes, at, &state);
+                store_all(seen_out, lanes, at, seen);
+            }
+            [state_out, steps_out, reward_out, terminated_out, truncated_out, last_out, seen_out] => {
+                store_state::<E, P>(state_out, lanes, at, &state);
+                P::store_bits(steps, &mut steps_out[at..]);
+                reward.store(&mut reward_out[at..]);
+                P::store_bits(terminated, &mut terminated_out[at..]);
+                P::store_bits(truncated, &mut truncated_out[at..]);
+                store_all(last_out, lanes, at, last);
+                store_all(seen_out, lanes, at, seen);
+            }
+            _ => debug_assert!(random.is_some(), "{job:?} of {}: outputs are missing", spec.name),
+        }
+    }
+    random.map_or_else(RandomSteps::default, |random| random.total())
+}
+
+#[inline(always)]
+fn zeros<E: Env, P: Pack>() -> E::State<P> {
+    <E::State<P> as Fields<P>>::from_fn(|_| P::lit(0.0))
 }
 
 /// Numbers per lane that a block keeps on the stack; more go to the heap, once per block.

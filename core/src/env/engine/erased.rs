@@ -2,21 +2,20 @@
 
 use std::sync::Arc;
 
-#[cfg(feature = "standalone")]
-use super::block::{StepBlock, step_lanes};
+use super::block::{Job, block_any};
 #[cfg(feature = "standalone")]
 use super::host_step::HostStep;
 use super::lanes::{LaneBits, Lanes};
-#[cfg(feature = "standalone")]
-use super::random::{RandomSteps, Source, random_steps};
+use super::random::RandomSteps;
 use super::{step, traced};
-#[cfg(feature = "standalone")]
 use crate::backend::cpu::simd::isa::Isa;
 use crate::env::fields::Fields;
 use crate::env::real::Bits;
 #[cfg(feature = "standalone")]
 use crate::env::real::{Mask, Real};
-use crate::env::{Draws, Env, EnvDef, EnvSpec, STEP_BLOCK, Scene, TASK_BLOCK};
+use crate::env::{Draws, Env, EnvDef, EnvSpec, Scene, TASK_BLOCK};
+#[cfg(feature = "standalone")]
+use crate::env::{RESET_BLOCK, STEP_BLOCK, Step};
 use crate::rng::Key;
 use crate::tensor::Tensor;
 
@@ -34,12 +33,8 @@ pub trait Erased: Send + Sync {
     fn trace_success(&self, before: Tensor, reward: Tensor, terminated: Tensor, task: Option<Tensor>)
     -> Option<Tensor>;
     fn sample_task_f32(&self, key: Key, element: u32) -> Vec<f32>;
-    fn next_state(&self, state: &[f32], action: &[f32], task: &[f32], key: Key, element: u32) -> Vec<f32>;
-    /// A step block, one lane at a time.
-    #[cfg(feature = "standalone")]
-    fn step_single(&self, lanes: usize, inputs: &[&[f32]], outputs: &mut [&mut [f32]]);
-    #[cfg(feature = "standalone")]
-    fn random_steps(&self, isa: Isa, key: Key, count: u32, steps: u32, from: Source) -> RandomSteps;
+    /// Does a job for a block of `lanes` environments; what random steps added up to, if it is that.
+    fn run(&self, isa: Isa, job: Job, lanes: usize, inputs: &[&[f32]], outputs: &mut [&mut [f32]]) -> RandomSteps;
     #[cfg(feature = "standalone")]
     fn success(&self, before: &[f32], reward: f32, terminated: bool, task: &[f32]) -> Option<bool>;
     #[cfg(feature = "standalone")]
@@ -47,15 +42,9 @@ pub trait Erased: Send + Sync {
     #[cfg(feature = "standalone")]
     fn reset_f64(&self, task: &[f64], key: Key, element: u32) -> Vec<f64>;
     #[cfg(feature = "standalone")]
-    fn reset_f32(&self, task: &[f32], key: Key, element: u32) -> Vec<f32>;
-    #[cfg(feature = "standalone")]
     fn observe_f64(&self, state: &[f64], task: &[f64]) -> Vec<f64>;
     #[cfg(feature = "standalone")]
-    fn observe_f32(&self, state: &[f32], task: &[f32]) -> Vec<f32>;
-    #[cfg(feature = "standalone")]
     fn step_f64(&self, s: &[f64], a: &[f64], task: &[f64], key: Key, element: u32) -> HostStep<f64>;
-    #[cfg(feature = "standalone")]
-    fn step_f32(&self, s: &[f32], a: &[f32], task: &[f32], key: Key, element: u32) -> HostStep<f32>;
 }
 
 /// An environment behind [`Erased`].
@@ -101,21 +90,8 @@ impl<E: Env> Erased for Typed<E> {
         self.env.sample_task(&mut draws, &mut task);
         task.into_iter().map(|Lanes([number])| number).collect()
     }
-    fn next_state(&self, state: &[f32], action: &[f32], task: &[f32], key: Key, element: u32) -> Vec<f32> {
-        let lanes = |numbers: &[f32]| -> Vec<Lanes<1>> { numbers.iter().map(|x| Lanes([*x])).collect() };
-        let state = <E::State<Lanes<1>> as Fields<Lanes<1>>>::from_fn(|f| Lanes([state[f]]));
-        let mut draws = Draws::new(key.map(LaneBits::<1>::splat), LaneBits::splat(element), STEP_BLOCK);
-        let next = self.env.step(state, &lanes(action), &lanes(task), &mut draws).next;
-        (0..<E::State<Lanes<1>> as Fields<Lanes<1>>>::N).map(|f| next.get(f).0[0]).collect()
-    }
-    #[cfg(feature = "standalone")]
-    fn step_single(&self, lanes: usize, inputs: &[&[f32]], outputs: &mut [&mut [f32]]) {
-        let block = StepBlock { env: self.env.clone(), spec: self.spec.clone() };
-        step_lanes::<E, Lanes<1>>(&block, lanes, inputs, outputs);
-    }
-    #[cfg(feature = "standalone")]
-    fn random_steps(&self, isa: Isa, key: Key, count: u32, steps: u32, from: Source) -> RandomSteps {
-        random_steps(isa, &*self.env, &self.spec, key, count, steps, from)
+    fn run(&self, isa: Isa, job: Job, lanes: usize, inputs: &[&[f32]], outputs: &mut [&mut [f32]]) -> RandomSteps {
+        block_any(isa, &*self.env, &self.spec, job, lanes, inputs, outputs)
     }
     #[cfg(feature = "standalone")]
     fn success(&self, before: &[f32], reward: f32, terminated: bool, task: &[f32]) -> Option<bool> {
@@ -126,30 +102,38 @@ impl<E: Env> Erased for Typed<E> {
     }
     #[cfg(feature = "standalone")]
     fn sample_task_f64(&self, key: Key, element: u32) -> Vec<f64> {
-        self.sample_task_one::<f64>(key, element)
+        let mut task = vec![0.0; self.spec.task.len()];
+        self.env.sample_task(&mut Draws::new(key, element, TASK_BLOCK), &mut task);
+        task
     }
     #[cfg(feature = "standalone")]
     fn reset_f64(&self, task: &[f64], key: Key, element: u32) -> Vec<f64> {
-        self.reset_one::<f64>(task, key, element)
-    }
-    #[cfg(feature = "standalone")]
-    fn reset_f32(&self, task: &[f32], key: Key, element: u32) -> Vec<f32> {
-        self.reset_one::<Lanes<1>>(task, key, element)
+        numbers::<E>(&self.env.reset(task, &mut Draws::new(key, element, RESET_BLOCK)))
     }
     #[cfg(feature = "standalone")]
     fn observe_f64(&self, state: &[f64], task: &[f64]) -> Vec<f64> {
-        self.observe_one::<f64>(state, task)
-    }
-    #[cfg(feature = "standalone")]
-    fn observe_f32(&self, state: &[f32], task: &[f32]) -> Vec<f32> {
-        self.observe_one::<Lanes<1>>(state, task)
+        let state = <E::State<f64> as Fields<f64>>::from_fn(|f| state[f]);
+        self.seen(&state, task)
     }
     #[cfg(feature = "standalone")]
     fn step_f64(&self, s: &[f64], a: &[f64], task: &[f64], key: Key, element: u32) -> HostStep<f64> {
-        self.step_one::<f64>(s, a, task, key, element)
+        let state = <E::State<f64> as Fields<f64>>::from_fn(|f| s[f]);
+        let mut draws = Draws::new(key, element, STEP_BLOCK);
+        let Step { next, reward, terminated } = self.env.step(state, a, task, &mut draws);
+        HostStep { state: numbers::<E>(&next), observation: self.seen(&next, task), reward, terminated }
     }
-    #[cfg(feature = "standalone")]
-    fn step_f32(&self, s: &[f32], a: &[f32], task: &[f32], key: Key, element: u32) -> HostStep<f32> {
-        self.step_one::<Lanes<1>>(s, a, task, key, element)
+}
+
+#[cfg(feature = "standalone")]
+impl<E: Env> Typed<E> {
+    fn seen(&self, state: &E::State<f64>, task: &[f64]) -> Vec<f64> {
+        let mut seen = vec![0.0; self.spec.observation.len()];
+        self.env.observe(state, task, &mut seen);
+        seen
     }
+}
+
+#[cfg(feature = "standalone")]
+fn numbers<E: Env>(state: &E::State<f64>) -> Vec<f64> {
+    (0..<E::State<f64> as Fields<f64>>::N).map(|f| state.get(f)).collect()
 }

@@ -8,13 +8,12 @@ pub(super) mod block;
 pub(super) mod erased;
 mod graph_lanes;
 mod graph_rows;
-#[cfg(feature = "standalone")]
 pub(super) mod host_step;
 mod lanes;
 #[cfg(feature = "standalone")]
 pub(super) mod lockstep;
+pub(super) mod one;
 mod pack;
-#[cfg(feature = "standalone")]
 pub(super) mod random;
 #[cfg(target_arch = "x86_64")]
 mod register;

@@ -18,7 +18,6 @@ pub(in crate::env) trait Pack: Real {
     fn mask_bits(mask: Self::Mask) -> Self::Bits;
 
     /// `first, first + 1, …`
-    #[cfg(feature = "standalone")]
     #[inline(always)]
     fn count_from(first: u32) -> Self::Bits {
         let mut lanes = [0.0; 16];

@@ -1,15 +1,9 @@
-//! Environments stepping alone with random actions: what they can do at most, without policy, memory or framework.
-#![allow(
-    unsafe_code,
-    reason = "functions compiled for an instruction set are called once the processor is known to have it"
-)]
+//! Environments stepping alone with random actions: their speed without policy, memory or framework.
 
-use super::pack::{Pack, per_pack};
-use super::step::first_state;
-use crate::backend::cpu::simd::isa::Isa;
-use crate::env::fields::Fields;
-use crate::env::real::{Bits, Mask};
-use crate::env::{ActionSpace, Draws, Env, EnvSpec, STEP_BLOCK};
+use super::pack::Pack;
+use super::step::{Begin, StepParts};
+use crate::env::real::Bits;
+use crate::env::{ActionSpace, Draws, EnvSpec};
 use crate::rng::{Key, fold_in};
 
 /// Where random actions and first states come from.
@@ -33,130 +27,141 @@ pub struct RandomSteps {
     pub reward: f64,
 }
 
-per_pack! {
-    /// `count` environments for `steps` steps each, see [`super::EnvDef::random_steps`].
-    pub(in crate::env) fn random_steps<E: Env>(
-        env: &E,
-        spec: &EnvSpec,
-        key: Key,
-        count: u32,
-        steps: u32,
-        from: Source,
-    ) -> RandomSteps = random_lanes
+/// Random steps of a block of environments.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::env) struct Random {
+    pub key: Key,
+    /// Environments of the block.
+    pub count: u32,
+    /// Steps of each; an odd number makes one more.
+    pub steps: u32,
+    pub from: Source,
 }
 
-/// One group of lanes on its way.
-struct LaneGroup<E: Env, P: Pack> {
-    state: E::State<P>,
-    first: E::State<P>,
-    steps: P::Bits,
+/// Random actions of one group of lanes after the other, and what their steps add up to.
+///
+/// A group makes rounds: the first begins its episodes, each of the others is a step.
+pub(in crate::env) struct RandomActions<P: Pack> {
+    random: Random,
+    ranges: Vec<Range>,
+    /// Blocks of random numbers for one action of several numbers.
+    width: u32,
+    action_key: [P::Bits; 2],
+    group: P::Bits,
+    register: P::Bits,
+    words: [P::Bits; 2],
     reward: P,
     ended: P::Bits,
+    total: RandomSteps,
 }
 
-/// Data that all groups share.
-struct LaneInputs<'a, E, P> {
-    env: &'a E,
-    task: &'a [P],
-    key: Key,
-    horizon: u32,
-    from: Source,
-}
-
-#[inline(always)]
-fn random_lanes<E: Env, P: Pack>(
-    env: &E,
-    spec: &EnvSpec,
-    key: Key,
-    count: u32,
-    steps: u32,
-    from: Source,
-) -> RandomSteps {
-    let task: Vec<P> = spec.task.iter().map(|d| P::lit((d.low + d.high) / 2.0)).collect();
-    let horizon = u32::try_from(spec.horizon).unwrap_or(u32::MAX);
-    let shared = LaneInputs { env, task: &task, key: fold_in(key, 1), horizon, from };
-    let ranges = ranges(&spec.action);
-    let mut action = vec![P::lit(0.0); ranges.len()];
-    let action_key = fold_in(key, 0).map(P::Bits::splat);
-    let width = ranges.len().div_ceil(2) as u32; // blocks of one action of several numbers
-    let (count, pairs) = (count.next_multiple_of(16), steps.div_ceil(2));
-    let mut total = RandomSteps::default();
-    for group in (0..count).step_by(P::LANES) {
-        let element = P::count_from(group);
-        let first = first_state(env, &task, fold_in(key, 2).map(P::Bits::splat), element);
-        let mut now = LaneGroup::<E, P> {
-            state: first,
-            first,
-            steps: P::Bits::splat(0),
+impl<P: Pack> RandomActions<P> {
+    #[inline(always)]
+    pub fn new(random: Random, spec: &EnvSpec) -> Self {
+        let (ranges, none) = (ranges(&spec.action), P::Bits::splat(0));
+        RandomActions {
+            random,
+            width: ranges.len().div_ceil(2) as u32,
+            ranges,
+            action_key: fold_in(random.key, 0).map(P::Bits::splat),
+            group: none,
+            register: none,
+            words: [none; 2],
             reward: P::lit(0.0),
-            ended: P::Bits::splat(0),
-        };
-        let mut register = element.xor(P::Bits::splat(key[0] | 1));
-        for pair in 0..pairs {
-            let words = if from == Source::Cheap {
-                register = register.xor(register.shl(13));
-                register = register.xor(register.shr(17));
-                register = register.xor(register.shl(5));
-                [register, register.shl(16)]
-            } else {
-                P::Bits::threefry(action_key, [element, P::Bits::splat(pair)])
-            };
-            for (half, word) in words.into_iter().enumerate() {
-                let t = 2 * pair + half as u32;
-                if let ([action], [range]) = (&mut action[..], &ranges[..]) {
-                    *action = range.pick(word);
-                } else {
-                    let mut draws = Draws::<P>::new(action_key, element, (1 << 31) + t * width);
-                    for (action, range) in action.iter_mut().zip(&ranges) {
-                        *action = range.pick(draws.bits());
-                    }
+            ended: none,
+            total: RandomSteps::default(),
+        }
+    }
+
+    /// Writes the task in the middle of its ranges.
+    #[inline(always)]
+    pub fn middle_of(&self, spec: &EnvSpec, task: &mut [P]) {
+        for (number, dim) in task.iter_mut().zip(&spec.task) {
+            *number = P::lit((dim.low + dim.high) / 2.0);
+        }
+    }
+
+    /// The rounds of a group.
+    #[inline(always)]
+    pub fn rounds(&self) -> u32 {
+        1 + self.random.steps.next_multiple_of(2)
+    }
+
+    /// The parts of a step that a round makes.
+    #[inline(always)]
+    pub fn parts(&self, round: u32, of_step: StepParts) -> StepParts {
+        if round == 0 { StepParts { step: false, begin: Begin::All, ..of_step } } else { of_step }
+    }
+
+    /// Draws the actions of a round for the environments from number `at` on. Gives the key and the elements of the
+    /// environments' own random numbers.
+    #[inline(always)]
+    pub fn draw(&mut self, round: u32, at: usize, action: &mut [P]) -> ([P::Bits; 2], P::Bits) {
+        let Random { key, count, from, .. } = self.random;
+        if round == 0 {
+            self.group = P::count_from(at as u32);
+            self.register = self.group.xor(P::Bits::splat(key[0] | 1));
+            return (fold_in(key, 2).map(P::Bits::splat), self.group);
+        }
+        let t = round - 1;
+        if t % 2 == 0 {
+            self.words = match from {
+                Source::Cheap => {
+                    self.register = self.register.xor(self.register.shl(13));
+                    self.register = self.register.xor(self.register.shr(17));
+                    self.register = self.register.xor(self.register.shl(5));
+                    [self.register, self.register.shl(16)]
                 }
-                // Every step of every environment draws under a number of its own.
-                let at = element.add(P::Bits::splat(t.wrapping_add(1).wrapping_mul(count)));
-                advance(&shared, &mut now, &action, at);
-            }
-            if pair % 64 == 63 {
-                total.reward += drain(&mut now.reward);
+                Source::Threefry => P::Bits::threefry(self.action_key, [self.group, P::Bits::splat(t / 2)]),
+            };
+        }
+        if let ([action], [range]) = (&mut *action, &self.ranges[..]) {
+            *action = range.pick(if t % 2 == 0 { self.words[0] } else { self.words[1] });
+        } else {
+            let mut draws = Draws::<P>::new(self.action_key, self.group, (1 << 31) + t * self.width);
+            for (action, range) in action.iter_mut().zip(&self.ranges) {
+                *action = range.pick(draws.bits());
             }
         }
-        total.reward += drain(&mut now.reward);
-        let mut ended = [0.0; 16];
-        P::store_bits(now.ended, &mut ended);
-        total.episodes += ended[..P::LANES].iter().map(|n| u64::from(n.to_bits())).sum::<u64>();
-        total.steps += u64::from(pairs) * 2 * P::LANES as u64;
+        // Every step of every environment draws under a number of its own.
+        let step = P::Bits::splat(t.wrapping_add(1).wrapping_mul(count));
+        (fold_in(key, 1).map(P::Bits::splat), self.group.add(step))
     }
-    total
-}
 
-#[inline(always)]
-fn advance<E: Env, P: Pack>(shared: &LaneInputs<'_, E, P>, now: &mut LaneGroup<E, P>, action: &[P], element: P::Bits) {
-    let LaneInputs { env, task, horizon, .. } = *shared;
-    let key = shared.key.map(P::Bits::splat);
-    let step = env.step(now.state, action, task, &mut Draws::new(key, element, STEP_BLOCK));
-    now.reward = now.reward + step.reward;
-    now.state = step.next;
-    now.steps = now.steps.add(P::Bits::splat(1));
-    let late = P::count_lt(now.steps, P::Bits::splat(horizon)).not();
-    let done = step.terminated.or(late);
-    if done.any() {
-        let fresh = match shared.from {
-            Source::Threefry => first_state(env, task, key, element),
-            Source::Cheap => now.first,
-        };
-        now.state = <E::State<P> as Fields<P>>::select(done, fresh, now.state);
-        now.steps = P::select_bits(done, P::Bits::splat(0), now.steps);
-        now.ended = now.ended.add(P::mask_bits(done));
+    /// Counts a round. Gives the first state of later episodes, if all begin alike.
+    #[inline(always)]
+    pub fn note<S: Copy>(&mut self, round: u32, first: Option<S>, state: S, reward: P, ended: P::Mask) -> Option<S> {
+        if round == 0 {
+            return (self.random.from == Source::Cheap).then_some(state);
+        }
+        self.reward = self.reward + reward;
+        self.ended = self.ended.add(P::mask_bits(ended));
+        if round + 1 == self.rounds() || round % 128 == 0 {
+            self.drain(round + 1 == self.rounds());
+        }
+        first
     }
-}
 
-/// Sums rewards in f64 before they get too large for f32.
-#[inline(always)]
-fn drain<P: Pack>(reward: &mut P) -> f64 {
-    let mut lanes = [0.0; 16];
-    reward.store(&mut lanes);
-    let sum = lanes[..P::LANES].iter().map(|&r| f64::from(r)).sum();
-    *reward = P::lit(0.0);
-    sum
+    /// Adds rewards in f64 before they get too large for f32, and at the end of a group its episodes and steps.
+    #[inline(always)]
+    fn drain(&mut self, end: bool) {
+        let mut lanes = [0.0; 16];
+        self.reward.store(&mut lanes);
+        self.total.reward += lanes[..P::LANES].iter().map(|&r| f64::from(r)).sum::<f64>();
+        self.reward = P::lit(0.0);
+        if end {
+            P::store_bits(self.ended, &mut lanes);
+            self.total.episodes += lanes[..P::LANES].iter().map(|n| u64::from(n.to_bits())).sum::<u64>();
+            self.total.steps += u64::from(self.rounds() - 1) * P::LANES as u64;
+            self.ended = P::Bits::splat(0);
+        }
+    }
+
+    /// The sums of all groups.
+    #[inline(always)]
+    pub fn total(self) -> RandomSteps {
+        self.total
+    }
 }
 
 /// How one number of an action is drawn.

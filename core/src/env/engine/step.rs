@@ -33,7 +33,35 @@ pub(crate) struct After<R: Real, E: Env> {
     pub truncated: R::Mask,
 }
 
-/// Step, then start a new episode where one ended.
+/// The parts of a step that are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StepParts {
+    /// The environment steps; otherwise it stays where it is.
+    pub step: bool,
+    /// Environments that begin a new episode.
+    pub begin: Begin,
+    /// Observations are made, before and after a new episode begins.
+    pub observe: bool,
+}
+
+/// Environments that begin a new episode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Begin {
+    /// Those whose episode has ended.
+    Ended,
+    /// All of them.
+    All,
+    /// None: they stay in a final state.
+    None,
+}
+
+impl StepParts {
+    /// A step as training makes it.
+    pub const ALL: StepParts = StepParts { step: true, begin: Begin::Ended, observe: true };
+}
+
+/// Step, then start a new episode where one ended, as far as `parts` say; `first` is the first state of all episodes,
+/// if it is not drawn.
 ///
 /// `last` gets the observation before any reset, `seen` the one after. An episode that terminates in its last allowed
 /// step is not truncated.
@@ -41,24 +69,42 @@ pub(crate) struct After<R: Real, E: Env> {
 pub(crate) fn auto_step<R: Real, E: Env>(
     env: &E,
     horizon: u32,
+    parts: StepParts,
     before: Before<'_, R, E>,
-    last: &mut [R],
-    seen: &mut [R],
+    first: Option<E::State<R>>,
+    [last, seen]: [&mut [R]; 2],
 ) -> After<R, E> {
     let Before { state, steps, action, task, key, element } = before;
-    let Step { next, reward, terminated } = env.step(state, action, task, &mut Draws::new(key, element, STEP_BLOCK));
-    let steps = steps.add(R::Bits::splat(1));
+    let (Step { next, reward, terminated }, steps) = if parts.step {
+        let step = env.step(state, action, task, &mut Draws::new(key, element, STEP_BLOCK));
+        (step, steps.add(R::Bits::splat(1)))
+    } else {
+        (Step { next: state, reward: R::lit(0.0), terminated: R::Mask::splat(false) }, steps)
+    };
     let truncated = R::count_lt(steps, R::Bits::splat(horizon)).not().and(terminated.not());
-    env.observe(&next, task, last);
-    let done = terminated.or(truncated);
-    if done.any() {
-        let fresh = first_state::<R, E>(env, task, key, element);
-        let state = <E::State<R> as Fields<R>>::select(done, fresh, next);
-        let steps = R::select_bits(done, R::Bits::splat(0), steps);
-        env.observe(&state, task, seen);
+    if parts.observe {
+        env.observe(&next, task, last);
+    }
+    let begin = match parts.begin {
+        Begin::Ended => terminated.or(truncated),
+        Begin::All => R::Mask::splat(true),
+        Begin::None => R::Mask::splat(false),
+    };
+    if begin.any() {
+        let fresh = match first {
+            Some(first) => first,
+            None => env.reset(task, &mut Draws::new(key, element, RESET_BLOCK)),
+        };
+        let state = <E::State<R> as Fields<R>>::select(begin, fresh, next);
+        let steps = R::select_bits(begin, R::Bits::splat(0), steps);
+        if parts.observe {
+            env.observe(&state, task, seen);
+        }
         After { state, steps, reward, terminated, truncated }
     } else {
-        seen.copy_from_slice(last);
+        if parts.observe {
+            seen.copy_from_slice(last);
+        }
         After { state: next, steps, reward, terminated, truncated }
     }
 }
@@ -141,7 +187,7 @@ pub(in crate::env) fn step<E: Env>(env: &E, spec: &EnvSpec, inputs: &[Tensor]) -
     let mut seen = last.clone();
     let horizon = u32::try_from(spec.horizon).unwrap_or(u32::MAX);
     let After { state, steps, reward, terminated, truncated } =
-        auto_step::<Tensor, E>(env, horizon, before, &mut last, &mut seen);
+        auto_step::<Tensor, E>(env, horizon, StepParts::ALL, before, None, [&mut last, &mut seen]);
     let single = |t: Tensor| join(&[t], &rows);
     vec![
         join_state::<E>(&state, &rows),
