@@ -7,7 +7,7 @@ use super::engine::block::{Job, NativeJob};
 use super::engine::erased::{Erased, Typed};
 use super::engine::one::One;
 #[cfg(feature = "standalone")]
-use super::engine::random::{Random, RandomSteps, Source};
+use super::engine::random::{RandomSteps, Source, random_steps};
 #[cfg(feature = "standalone")]
 use super::engine::{HostStep, Scalar};
 use super::fields::Fields;
@@ -166,8 +166,7 @@ impl EnvDef {
     #[cfg(feature = "standalone")]
     #[must_use]
     pub fn random_steps(&self, isa: Isa, key: Key, count: u32, steps: u32, from: Source) -> RandomSteps {
-        let count = count.next_multiple_of(16);
-        self.env.run(isa, Job::Random(Random { key, count, steps, from }), count as usize, &[], &mut [])
+        random_steps(self, isa, key, [count, steps], from)
     }
 
     fn expect(&self, op: &str, what: &str, got: usize, expected: usize) -> Result<()> {

@@ -104,9 +104,7 @@ pub trait Env: Sized + Send + Sync + 'static {
     /// [`EnvDef::new`] refuses an environment whose tasks are not. Called once per task, on the host or in a trace.
     #[inline(always)]
     fn sample_task<R: Real>(&self, rng: &mut Draws<R>, task: &mut [R]) {
-        for (number, dim) in task.iter_mut().zip(&self.spec().task) {
-            *number = rng.range(dim.low, dim.high);
-        }
+        tasks::draw_uniform(&self.spec().task, rng, task);
     }
 
     /// A first state. `task` has the spec's task parameters.

@@ -2,9 +2,9 @@
 
 use std::panic::Location;
 
-use super::EnvDef;
 #[cfg(feature = "standalone")]
 use super::engine::scalar::Scalar;
+use super::{Dim, Draws, EnvDef, Real};
 use crate::Error;
 #[cfg(feature = "standalone")]
 use crate::rng::Key;
@@ -12,6 +12,14 @@ use crate::tensor::{Tensor, fail};
 
 /// Tasks that are drawn when a handle is made, to see whether they can be.
 const PROBES: u32 = 4;
+
+/// Draws each number of a task uniformly in its range. This is compiled once, not for each environment.
+#[inline(never)]
+pub(super) fn draw_uniform<R: Real>(ranges: &[Dim], rng: &mut Draws<R>, task: &mut [R]) {
+    for (number, range) in task.iter_mut().zip(ranges) {
+        *number = rng.range(range.low, range.high);
+    }
+}
 
 impl EnvDef {
     /// Parameters of one task, `[D]`: empty if the spec has none.

@@ -13,7 +13,6 @@ use std::sync::Arc;
 
 use super::erased::Erased;
 use super::pack::{Pack, per_pack};
-use super::random::{Random, RandomActions, RandomSteps};
 use super::step::{After, Before, Begin, StepParts, auto_step};
 use crate::backend::cpu::simd::isa::Isa;
 use crate::env::fields::Fields;
@@ -39,9 +38,14 @@ pub(in crate::env) enum Job {
     /// Observations of states; inputs and outputs are those of a step.
     #[cfg_attr(not(feature = "standalone"), expect(dead_code, reason = "states are observed on the host alone"))]
     Observe,
-    /// Steps with random actions from first states on. There are neither inputs nor outputs.
-    #[cfg_attr(not(feature = "standalone"), expect(dead_code, reason = "random steps are for benchmarks"))]
-    Random(Random),
+    /// Rounds of steps with automatic reset, of which nothing is observed. The elements of each round are `count`
+    /// higher than those of the round before.
+    ///
+    /// Inputs: those of a step, but for actions `[rounds · A]`, and in front of the task the first state `[F]` of all
+    /// episodes, or nothing if these are drawn. Outputs: those of a step, but the sum of all rewards, and in place of
+    /// `terminated` the number of episodes that ended.
+    #[cfg_attr(not(feature = "standalone"), expect(dead_code, reason = "rounds are for benchmarks"))]
+    Rounds { rounds: u32, count: u32 },
 }
 
 impl Job {
@@ -51,7 +55,7 @@ impl Job {
             Job::Step => StepParts::ALL,
             Job::Bare => StepParts { begin: Begin::None, ..StepParts::ALL },
             Job::Observe => StepParts { step: false, begin: Begin::None, observe: true },
-            Job::Random(_) => StepParts { observe: false, ..StepParts::ALL },
+            Job::Rounds { .. } => StepParts { observe: false, ..StepParts::ALL },
         }
     }
 }
@@ -75,7 +79,7 @@ impl fmt::Debug for NativeJob {
 }
 
 per_pack! {
-    /// Does a job for `lanes` rows; what random steps added up to, if it is that.
+    /// Does a job for `lanes` rows.
     pub(in crate::env) fn block_any<E: Env>(
         env: &E,
         spec: &EnvSpec,
@@ -83,7 +87,7 @@ per_pack! {
         lanes: usize,
         inputs: &[&[f32]],
         outputs: &mut [&mut [f32]],
-    ) -> RandomSteps = block_lanes
+    ) = block_lanes
 }
 
 #[inline(always)]
@@ -94,89 +98,91 @@ fn block_lanes<E: Env, P: Pack>(
     lanes: usize,
     inputs: &[&[f32]],
     outputs: &mut [&mut [f32]],
-) -> RandomSteps {
-    let mut random = match job {
-        Job::Random(random) if cfg!(feature = "standalone") => Some(RandomActions::<P>::new(random, spec)),
-        _ => None,
-    };
-    let (mut action, mut task) = (Scratch::<P>::new(), Scratch::<P>::new());
-    let (mut last, mut seen) = (Scratch::<P>::new(), Scratch::<P>::new());
-    let action = action.take(spec.action.dim());
-    let task = task.take(spec.task.len());
-    let last = last.take(spec.observation.len());
-    let seen = seen.take(spec.observation.len());
-    let horizon = u32::try_from(spec.horizon).unwrap_or(u32::MAX);
-    let (moving, [keys, elements], tasks): (Option<[&[f32]; 3]>, [&[f32]; 2], &[&[f32]]) = match (job, inputs) {
-        (Job::Random(_), _) => (None, [&[]; 2], &[]),
-        (Job::Reset, [key, element, rest @ ..]) => (None, [*key, *element], rest),
+) {
+    const NONE: &[f32] = &[];
+    let ([states, counts, actions], [keys, elements], firsts, tasks) = match (job, inputs) {
+        (Job::Reset, [key, element, rest @ ..]) => ([NONE; 3], [*key, *element], NONE, rest),
+        (Job::Rounds { .. }, [state, steps, action, key, element, first, rest @ ..]) => {
+            ([*state, *steps, *action], [*key, *element], *first, rest)
+        }
         (_, [state, steps, action, key, element, rest @ ..]) => {
-            (Some([*state, *steps, *action]), [*key, *element], rest)
+            ([*state, *steps, *action], [*key, *element], NONE, rest)
         }
         _ => {
             debug_assert!(false, "{job:?} of {}: inputs are missing", spec.name);
-            return RandomSteps::default();
+            return;
         }
     };
-    if let Some(random) = &random {
-        random.middle_of(spec, task);
-    }
+    let (state_out, mut rest, seen_out) = match outputs {
+        [state, seen] => (state, None, seen),
+        [state, steps, reward, terminated, truncated, last, seen] => {
+            (state, Some([steps, reward, terminated, truncated, last]), seen)
+        }
+        _ => {
+            debug_assert!(false, "{job:?} of {}: outputs are missing", spec.name);
+            return;
+        }
+    };
+    let (observed, acted) = (spec.observation.len(), spec.action.dim());
+    let mut scratch = Scratch::<P>::new();
+    let numbers = scratch.take(2 * observed + acted + spec.task.len());
+    let (last, numbers) = numbers.split_at_mut(observed);
+    let (seen, numbers) = numbers.split_at_mut(observed);
+    let (action, task) = numbers.split_at_mut(acted);
+    let horizon = u32::try_from(spec.horizon).unwrap_or(u32::MAX);
+    let (rounds, count) = if let Job::Rounds { rounds, count } = job { (rounds, count) } else { (1, 0) };
+    let parts = job.parts();
     for at in (0..lanes).step_by(P::LANES) {
-        let (mut state, mut steps) = (zeros::<E, P>(), P::Bits::splat(0));
-        if let Some([states, counts, actions]) = moving {
-            state = <E::State<P> as Fields<P>>::from_fn(|f| P::load(&states[f * lanes + at..]));
+        let (mut state, mut steps) = (load_state::<E, P>(states, lanes, at), P::Bits::splat(0));
+        if !counts.is_empty() {
             steps = P::load_bits(&counts[at..]);
-            load_all(action, &[actions], lanes, at);
         }
+        let first = (!firsts.is_empty()).then(|| load_state::<E, P>(firsts, lanes, at));
         load_all(task, tasks, lanes, at);
-        let (mut key, mut element) = ([P::Bits::splat(0); 2], P::Bits::splat(0));
-        if random.is_none() {
-            (key, element) = (load_key::<P>(keys, lanes, at), P::load_bits(&elements[at..]));
-        }
-        let (mut first, mut made) = (None, (P::lit(0.0), [P::Bits::splat(0); 2]));
+        let (key, mut element) = (load_key::<P>(keys, lanes, at), P::load_bits(&elements[at..]));
+        let (mut sum, mut ends, mut late) = (P::lit(0.0), P::Bits::splat(0), P::Bits::splat(0));
         // One copy of the environment's code serves all jobs: it is called from here alone.
-        for round in 0..random.as_ref().map_or(1, RandomActions::rounds) {
-            let mut parts = job.parts();
-            if let Some(random) = &mut random {
-                parts = random.parts(round, parts);
-                (key, element) = random.draw(round, at, action);
+        for round in 0..rounds as usize {
+            if !actions.is_empty() {
+                load_all(action, &[&actions[round * action.len() * lanes..]], lanes, at);
             }
             let before = Before { state, steps, action: &*action, task: &*task, key, element };
-            let After { state: next, steps: counted, reward, terminated, truncated } =
-                auto_step(env, horizon, parts, before, first, [&mut *last, &mut *seen]);
-            (state, steps) = (next, counted);
-            if let Some(random) = &mut random {
-                first = random.note(round, first, state, reward, terminated.or(truncated));
+            let after: After<P, E> = auto_step(env, horizon, parts, before, first, [&mut *last, &mut *seen]);
+            let After { reward, terminated, truncated, .. } = after;
+            (state, steps) = (after.state, after.steps);
+            if let Job::Rounds { .. } = job {
+                sum = sum + reward;
+                ends = ends.add(P::mask_bits(terminated.or(truncated)));
+                element = element.add(P::Bits::splat(count));
+            } else {
+                (sum, ends, late) = (reward, P::mask_bits(terminated), P::mask_bits(truncated));
             }
-            made = (reward, [P::mask_bits(terminated), P::mask_bits(truncated)]);
         }
-        let (reward, [terminated, truncated]) = made;
-        match outputs {
-            [state_out, seen_out] => {
-                store_state::<E, P>(state_out, lanes, at, &state);
-                store_all(seen_out, lanes, at, seen);
-            }
-            [state_out, steps_out, reward_out, terminated_out, truncated_out, last_out, seen_out] => {
-                store_state::<E, P>(state_out, lanes, at, &state);
-                P::store_bits(steps, &mut steps_out[at..]);
-                reward.store(&mut reward_out[at..]);
-                P::store_bits(terminated, &mut terminated_out[at..]);
-                P::store_bits(truncated, &mut truncated_out[at..]);
+        store_state::<E, P>(state_out, lanes, at, &state);
+        if let Some([steps_out, reward, terminated, truncated, last_out]) = &mut rest {
+            P::store_bits(steps, &mut steps_out[at..]);
+            sum.store(&mut reward[at..]);
+            P::store_bits(ends, &mut terminated[at..]);
+            P::store_bits(late, &mut truncated[at..]);
+            if parts.observe {
                 store_all(last_out, lanes, at, last);
-                store_all(seen_out, lanes, at, seen);
             }
-            _ => debug_assert!(random.is_some(), "{job:?} of {}: outputs are missing", spec.name),
+        }
+        if parts.observe {
+            store_all(seen_out, lanes, at, seen);
         }
     }
-    random.map_or_else(RandomSteps::default, |random| random.total())
 }
 
+/// The states from lane `at` on; zeros where there are none.
 #[inline(always)]
-fn zeros<E: Env, P: Pack>() -> E::State<P> {
-    <E::State<P> as Fields<P>>::from_fn(|_| P::lit(0.0))
+fn load_state<E: Env, P: Pack>(block: &[f32], lanes: usize, at: usize) -> E::State<P> {
+    let number = |f: usize| if block.is_empty() { P::lit(0.0) } else { P::load(&block[f * lanes + at..]) };
+    <E::State<P> as Fields<P>>::from_fn(number)
 }
 
 /// Numbers per lane that a block keeps on the stack; more go to the heap, once per block.
-const ON_STACK: usize = 64;
+const ON_STACK: usize = 256;
 
 /// Room for a vector of lanes whose length is known at run time only.
 struct Scratch<P> {

@@ -6,7 +6,6 @@ use super::block::{Job, block_any};
 #[cfg(feature = "standalone")]
 use super::host_step::HostStep;
 use super::lanes::{LaneBits, Lanes};
-use super::random::RandomSteps;
 use super::{step, traced};
 use crate::backend::cpu::simd::isa::Isa;
 use crate::env::fields::Fields;
@@ -33,8 +32,8 @@ pub trait Erased: Send + Sync {
     fn trace_success(&self, before: Tensor, reward: Tensor, terminated: Tensor, task: Option<Tensor>)
     -> Option<Tensor>;
     fn sample_task_f32(&self, key: Key, element: u32) -> Vec<f32>;
-    /// Does a job for a block of `lanes` environments; what random steps added up to, if it is that.
-    fn run(&self, isa: Isa, job: Job, lanes: usize, inputs: &[&[f32]], outputs: &mut [&mut [f32]]) -> RandomSteps;
+    /// Does a job for a block of `lanes` environments.
+    fn run(&self, isa: Isa, job: Job, lanes: usize, inputs: &[&[f32]], outputs: &mut [&mut [f32]]);
     #[cfg(feature = "standalone")]
     fn success(&self, before: &[f32], reward: f32, terminated: bool, task: &[f32]) -> Option<bool>;
     #[cfg(feature = "standalone")]
@@ -90,7 +89,7 @@ impl<E: Env> Erased for Typed<E> {
         self.env.sample_task(&mut draws, &mut task);
         task.into_iter().map(|Lanes([number])| number).collect()
     }
-    fn run(&self, isa: Isa, job: Job, lanes: usize, inputs: &[&[f32]], outputs: &mut [&mut [f32]]) -> RandomSteps {
+    fn run(&self, isa: Isa, job: Job, lanes: usize, inputs: &[&[f32]], outputs: &mut [&mut [f32]]) {
         block_any(isa, &*self.env, &self.spec, job, lanes, inputs, outputs)
     }
     #[cfg(feature = "standalone")]

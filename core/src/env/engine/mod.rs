@@ -14,6 +14,7 @@ mod lanes;
 pub(super) mod lockstep;
 pub(super) mod one;
 mod pack;
+#[cfg(feature = "standalone")]
 pub(super) mod random;
 #[cfg(target_arch = "x86_64")]
 mod register;

@@ -1,9 +1,14 @@
 //! Environments stepping alone with random actions: their speed without policy, memory or framework.
+#![allow(
+    unsafe_code,
+    reason = "functions compiled for an instruction set are called once the processor is known to have it"
+)]
 
-use super::pack::Pack;
-use super::step::{Begin, StepParts};
+use super::block::Job;
+use super::pack::{Pack, per_pack};
+use crate::backend::cpu::simd::isa::Isa;
 use crate::env::real::Bits;
-use crate::env::{ActionSpace, Draws, EnvSpec};
+use crate::env::{ActionSpace, Draws, EnvDef};
 use crate::rng::{Key, fold_in};
 
 /// Where random actions and first states come from.
@@ -27,140 +32,116 @@ pub struct RandomSteps {
     pub reward: f64,
 }
 
-/// Random steps of a block of environments.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::env) struct Random {
-    pub key: Key,
-    /// Environments of the block.
-    pub count: u32,
-    /// Steps of each; an odd number makes one more.
-    pub steps: u32,
-    pub from: Source,
+/// Environments that are stepped at once, and their steps: states and actions stay in the first cache.
+const GROUP: u32 = 32;
+const ROUNDS: u32 = 128;
+
+/// Steps `count` environments, see [`EnvDef::random_steps`].
+pub(in crate::env) fn random_steps(
+    env: &EnvDef,
+    isa: Isa,
+    key: Key,
+    [count, steps]: [u32; 2],
+    from: Source,
+) -> RandomSteps {
+    let spec = env.spec();
+    let (count, steps) = (count.next_multiple_of(16), steps.next_multiple_of(2));
+    let ranges = ranges(&spec.action);
+    let mut total = RandomSteps::default();
+    for group in (0..count).step_by(GROUP as usize) {
+        let lanes = GROUP.min(count - group) as usize;
+        let zeros = |width: usize| vec![0.0; width * lanes];
+        let all = |key: Key| key.map(|word| vec![f32::from_bits(word); lanes]).concat();
+        let elements =
+            |first: u32| (0..lanes as u32).map(|i| f32::from_bits(first.wrapping_add(i))).collect::<Vec<_>>();
+        let task: Vec<f32> = spec.task.iter().flat_map(|d| vec![((d.low + d.high) / 2.0) as f32; lanes]).collect();
+        let tasks = (!task.is_empty()).then_some(&task[..]);
+        let (mut state, mut seen) = (zeros(env.state_len()), zeros(spec.observation.len()));
+        let (begin, element) = (all(fold_in(key, 2)), elements(group));
+        let inputs: Vec<&[f32]> = [&begin[..], &element].into_iter().chain(tasks).collect();
+        env.env.run(isa, Job::Reset, lanes, &inputs, &mut [&mut state, &mut seen]);
+        let first = if from == Source::Cheap { state.clone() } else { Vec::new() };
+        let mut register: Vec<f32> = element.iter().map(|word| f32::from_bits(word.to_bits() ^ (key[0] | 1))).collect();
+        let (mut counts, mut actions) = (zeros(1), zeros(ranges.len() * ROUNDS as usize));
+        let (mut next, mut next_counts, [mut reward, mut ended, mut none]) =
+            (state.clone(), zeros(1), [zeros(1), zeros(1), zeros(1)]);
+        let keys = all(fold_in(key, 1));
+        for at in (0..steps).step_by(ROUNDS as usize) {
+            let rounds = ROUNDS.min(steps - at);
+            let actions = &mut actions[..ranges.len() * rounds as usize * lanes];
+            let drawn = Drawn { key: fold_in(key, 0), group, at, rounds, from, ranges: &ranges };
+            draw_any(isa, &drawn, lanes, &mut register, actions);
+            // Every step of every environment draws under a number of its own.
+            let element = elements(group.wrapping_add(at.wrapping_add(1).wrapping_mul(count)));
+            let inputs: Vec<&[f32]> =
+                [&state[..], &counts, actions, &keys, &element, &first].into_iter().chain(tasks).collect();
+            let mut outputs: [&mut [f32]; 7] =
+                [&mut next, &mut next_counts, &mut reward, &mut ended, &mut none, &mut [], &mut []];
+            env.env.run(isa, Job::Rounds { rounds, count }, lanes, &inputs, &mut outputs);
+            std::mem::swap(&mut state, &mut next);
+            std::mem::swap(&mut counts, &mut next_counts);
+            // In f64, before sums get too large for f32.
+            total.reward += reward.iter().map(|&r| f64::from(r)).sum::<f64>();
+            total.episodes += ended.iter().map(|n| u64::from(n.to_bits())).sum::<u64>();
+            total.steps += u64::from(rounds) * lanes as u64;
+        }
+    }
+    total
 }
 
-/// Random actions of one group of lanes after the other, and what their steps add up to.
-///
-/// A group makes rounds: the first begins its episodes, each of the others is a step.
-pub(in crate::env) struct RandomActions<P: Pack> {
-    random: Random,
-    ranges: Vec<Range>,
-    /// Blocks of random numbers for one action of several numbers.
-    width: u32,
-    action_key: [P::Bits; 2],
-    group: P::Bits,
-    register: P::Bits,
-    words: [P::Bits; 2],
-    reward: P,
-    ended: P::Bits,
-    total: RandomSteps,
+/// Actions that are drawn for a group of environments from number `group` on, in some rounds from round `at` on.
+struct Drawn<'a> {
+    key: Key,
+    group: u32,
+    at: u32,
+    rounds: u32,
+    from: Source,
+    ranges: &'a [Range],
 }
 
-impl<P: Pack> RandomActions<P> {
-    #[inline(always)]
-    pub fn new(random: Random, spec: &EnvSpec) -> Self {
-        let (ranges, none) = (ranges(&spec.action), P::Bits::splat(0));
-        RandomActions {
-            random,
-            width: ranges.len().div_ceil(2) as u32,
-            ranges,
-            action_key: fold_in(random.key, 0).map(P::Bits::splat),
-            group: none,
-            register: none,
-            words: [none; 2],
-            reward: P::lit(0.0),
-            ended: none,
-            total: RandomSteps::default(),
+per_pack! {
+    /// Draws actions, `[rounds · A][lanes]`. The shift registers, one for each environment, go on.
+    fn draw_any(drawn: &Drawn<'_>, lanes: usize, registers: &mut [f32], actions: &mut [f32]) = draw_lanes
+}
+
+#[inline(always)]
+fn draw_lanes<P: Pack>(drawn: &Drawn<'_>, lanes: usize, registers: &mut [f32], actions: &mut [f32]) {
+    let Drawn { key, group, at, rounds, from, ranges } = *drawn;
+    let key = key.map(P::Bits::splat);
+    // Blocks of random numbers for one action of several numbers.
+    let width = ranges.len().div_ceil(2) as u32;
+    for lane in (0..lanes).step_by(P::LANES) {
+        let mut numbers = [0.0; 16];
+        for (i, number) in numbers.iter_mut().enumerate() {
+            *number = f32::from_bits(group.wrapping_add((lane + i) as u32));
         }
-    }
-
-    /// Writes the task in the middle of its ranges.
-    #[inline(always)]
-    pub fn middle_of(&self, spec: &EnvSpec, task: &mut [P]) {
-        for (number, dim) in task.iter_mut().zip(&spec.task) {
-            *number = P::lit((dim.low + dim.high) / 2.0);
-        }
-    }
-
-    /// The rounds of a group.
-    #[inline(always)]
-    pub fn rounds(&self) -> u32 {
-        1 + self.random.steps.next_multiple_of(2)
-    }
-
-    /// The parts of a step that a round makes.
-    #[inline(always)]
-    pub fn parts(&self, round: u32, of_step: StepParts) -> StepParts {
-        if round == 0 { StepParts { step: false, begin: Begin::All, ..of_step } } else { of_step }
-    }
-
-    /// Draws the actions of a round for the environments from number `at` on. Gives the key and the elements of the
-    /// environments' own random numbers.
-    #[inline(always)]
-    pub fn draw(&mut self, round: u32, at: usize, action: &mut [P]) -> ([P::Bits; 2], P::Bits) {
-        let Random { key, count, from, .. } = self.random;
-        if round == 0 {
-            self.group = P::count_from(at as u32);
-            self.register = self.group.xor(P::Bits::splat(key[0] | 1));
-            return (fold_in(key, 2).map(P::Bits::splat), self.group);
-        }
-        let t = round - 1;
-        if t % 2 == 0 {
-            self.words = match from {
-                Source::Cheap => {
-                    self.register = self.register.xor(self.register.shl(13));
-                    self.register = self.register.xor(self.register.shr(17));
-                    self.register = self.register.xor(self.register.shl(5));
-                    [self.register, self.register.shl(16)]
+        let (element, mut register) = (P::load_bits(&numbers), P::load_bits(&registers[lane..]));
+        for t in 0..rounds {
+            let to = t as usize * ranges.len() * lanes + lane;
+            if let [range] = ranges {
+                // Both words of each block are used.
+                if t % 2 == 1 {
+                    continue;
                 }
-                Source::Threefry => P::Bits::threefry(self.action_key, [self.group, P::Bits::splat(t / 2)]),
-            };
-        }
-        if let ([action], [range]) = (&mut *action, &self.ranges[..]) {
-            *action = range.pick(if t % 2 == 0 { self.words[0] } else { self.words[1] });
-        } else {
-            let mut draws = Draws::<P>::new(self.action_key, self.group, (1 << 31) + t * self.width);
-            for (action, range) in action.iter_mut().zip(&self.ranges) {
-                *action = range.pick(draws.bits());
+                let words = match from {
+                    Source::Cheap => {
+                        register = register.xor(register.shl(13));
+                        register = register.xor(register.shr(17));
+                        register = register.xor(register.shl(5));
+                        [register, register.shl(16)]
+                    }
+                    Source::Threefry => P::Bits::threefry(key, [element, P::Bits::splat((at + t) / 2)]),
+                };
+                range.pick::<P>(words[0]).store(&mut actions[to..]);
+                range.pick::<P>(words[1]).store(&mut actions[to + lanes..]);
+            } else {
+                let mut draws = Draws::<P>::new(key, element, (1 << 31) + (at + t) * width);
+                for (i, range) in ranges.iter().enumerate() {
+                    range.pick::<P>(draws.bits()).store(&mut actions[to + i * lanes..]);
+                }
             }
         }
-        // Every step of every environment draws under a number of its own.
-        let step = P::Bits::splat(t.wrapping_add(1).wrapping_mul(count));
-        (fold_in(key, 1).map(P::Bits::splat), self.group.add(step))
-    }
-
-    /// Counts a round. Gives the first state of later episodes, if all begin alike.
-    #[inline(always)]
-    pub fn note<S: Copy>(&mut self, round: u32, first: Option<S>, state: S, reward: P, ended: P::Mask) -> Option<S> {
-        if round == 0 {
-            return (self.random.from == Source::Cheap).then_some(state);
-        }
-        self.reward = self.reward + reward;
-        self.ended = self.ended.add(P::mask_bits(ended));
-        if round + 1 == self.rounds() || round % 128 == 0 {
-            self.drain(round + 1 == self.rounds());
-        }
-        first
-    }
-
-    /// Adds rewards in f64 before they get too large for f32, and at the end of a group its episodes and steps.
-    #[inline(always)]
-    fn drain(&mut self, end: bool) {
-        let mut lanes = [0.0; 16];
-        self.reward.store(&mut lanes);
-        self.total.reward += lanes[..P::LANES].iter().map(|&r| f64::from(r)).sum::<f64>();
-        self.reward = P::lit(0.0);
-        if end {
-            P::store_bits(self.ended, &mut lanes);
-            self.total.episodes += lanes[..P::LANES].iter().map(|n| u64::from(n.to_bits())).sum::<u64>();
-            self.total.steps += u64::from(self.rounds() - 1) * P::LANES as u64;
-            self.ended = P::Bits::splat(0);
-        }
-    }
-
-    /// The sums of all groups.
-    #[inline(always)]
-    pub fn total(self) -> RandomSteps {
-        self.total
+        P::store_bits(register, &mut registers[lane..]);
     }
 }
 
