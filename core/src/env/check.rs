@@ -93,8 +93,8 @@ fn fail<T>(detail: impl Into<String>) -> std::result::Result<T, (Outcome, String
 /// Checks an environment: finite and in its ranges, deterministic, the same in one lane and in many and in a traced
 /// program, `f32` near `f64`, ends and time limits apart, drawable, and unharmed by any action.
 ///
-/// `now` returns seconds (the core has no clock); with it, wide instruction sets are also timed against the baseline, which
-/// shows functions that were not inlined. A panic inside the environment is a failed check.
+/// `now` returns seconds (the core has no clock); with it, wide instruction sets are also timed against the baseline,
+/// which shows functions that were not inlined. A panic inside the environment is a failed check.
 #[must_use]
 pub fn check_env(env: &EnvDef, now: Option<&dyn Fn() -> f64>) -> Report {
     let mut checks = Vec::new();
@@ -445,7 +445,8 @@ pub(super) fn judge_speed(base: f64, gains: &[(Isa, f64)]) -> Verdict {
     let faster = |(isa, gain): &(Isa, f64)| format!(", {isa} {gain:.1}× as fast");
     let all = format!("{:.2} ns a step{}", base * 1e9, gains.iter().map(faster).collect::<String>());
     if gains.iter().any(|(_, gain)| *gain < MIN_GAIN) {
-        let hint = "below 1.3× something is not inlined; mark `reset`, `step`, `observe` and all they call `#[inline(always)]`";
+        let hint = "below 1.3× something is not inlined; mark `reset`, `step`, `observe` and all they call \
+             `#[inline(always)]`";
         return Err((Outcome::Warning, format!("{all}: {hint}")));
     }
     Ok(all)

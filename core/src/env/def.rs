@@ -5,17 +5,9 @@ use std::sync::Arc;
 
 use super::engine::block::{Job, NativeJob};
 use super::engine::erased::{Erased, Typed};
-use super::engine::one::One;
-#[cfg(feature = "standalone")]
-use super::engine::random::{RandomSteps, Source, random_steps};
-#[cfg(feature = "standalone")]
-use super::engine::{HostStep, Scalar};
 use super::fields::Fields;
 use super::{Env, EnvSpec, Scene};
-#[cfg(feature = "standalone")]
-use crate::backend::cpu::simd::isa::Isa;
 use crate::program::NativeCall;
-use crate::rng::Key;
 use crate::{Error, Result};
 
 /// A handle to an environment: what algorithms, sessions and painters take. Cheap to clone.
@@ -77,46 +69,6 @@ impl EnvDef {
         Ok(self.env.draw(state, task))
     }
 
-    /// A first state, drawn as a lane block with the same key and element draws it.
-    ///
-    /// # Errors
-    /// [`Error::Environment`] if `task` has the wrong length.
-    #[cfg(feature = "standalone")]
-    pub fn reset<T: Scalar>(&self, task: &[T], key: Key, element: u32) -> Result<Vec<T>> {
-        self.expect("reset", "task", task.len(), self.spec.task.len())?;
-        Ok(T::reset(self, task, key, element))
-    }
-
-    /// The agent's observation of a state.
-    ///
-    /// # Errors
-    /// [`Error::Environment`] if `state` or `task` has the wrong length.
-    #[cfg(feature = "standalone")]
-    pub fn observe<T: Scalar>(&self, state: &[T], task: &[T]) -> Result<Vec<T>> {
-        self.expect("observe", "state", state.len(), self.state_len)?;
-        self.expect("observe", "task", task.len(), self.spec.task.len())?;
-        Ok(T::observe(self, state, task))
-    }
-
-    /// One step without reset or time limit. `key` holds the time step.
-    ///
-    /// # Errors
-    /// [`Error::Environment`] if `state`, `action` or `task` has the wrong length.
-    #[cfg(feature = "standalone")]
-    pub fn step<T: Scalar>(
-        &self,
-        state: &[T],
-        action: &[T],
-        task: &[T],
-        key: Key,
-        element: u32,
-    ) -> Result<HostStep<T>> {
-        self.expect("step", "state", state.len(), self.state_len)?;
-        self.expect("step", "action", action.len(), self.spec.action.dim())?;
-        self.expect("step", "task", task.len(), self.spec.task.len())?;
-        Ok(T::step(self, state, action, task, key, element))
-    }
-
     /// Tells whether a step was a success, if the environment [knows](super::Env::success).
     ///
     /// # Errors
@@ -126,22 +78,6 @@ impl EnvDef {
         self.expect("success", "state", before.len(), self.state_len)?;
         self.expect("success", "task", task.len(), self.spec.task.len())?;
         Ok(self.env.success(before, reward, terminated, task))
-    }
-
-    /// The state that a step leads to, also where the episode ends, with the arithmetic of the lanes. `key` holds the
-    /// time step.
-    pub(crate) fn next_state(
-        &self,
-        state: &[f32],
-        action: &[f32],
-        task: &[f32],
-        key: Key,
-        element: u32,
-    ) -> Result<Vec<f32>> {
-        self.expect("step", "state", state.len(), self.state_len)?;
-        self.expect("step", "action", action.len(), self.spec.action.dim())?;
-        self.expect("step", "task", task.len(), self.spec.task.len())?;
-        Ok(One { env: self, task, key, element }.step(state, action).state)
     }
 
     /// First states of a block of rows. Inputs: key `[2]`, element `[1]` (u32), then task `[D]` if there is one.
@@ -161,15 +97,7 @@ impl EnvDef {
         &self.step
     }
 
-    /// Random actions for `steps` steps (rounded up to an even number) in `count` environments (to a multiple of 16),
-    /// nothing written to memory: the speed that the environment itself allows.
-    #[cfg(feature = "standalone")]
-    #[must_use]
-    pub fn random_steps(&self, isa: Isa, key: Key, count: u32, steps: u32, from: Source) -> RandomSteps {
-        random_steps(self, isa, key, [count, steps], from)
-    }
-
-    fn expect(&self, op: &str, what: &str, got: usize, expected: usize) -> Result<()> {
+    pub(super) fn expect(&self, op: &str, what: &str, got: usize, expected: usize) -> Result<()> {
         if got == expected {
             return Ok(());
         }

@@ -10,8 +10,8 @@ pub trait Fields<R: Real>: Copy {
     fn from_fn(f: impl FnMut(usize) -> R) -> Self;
     /// Number `index`, which is below `N`.
     fn get(&self, index: usize) -> R;
-    /// The names of the numbers, each behind `prefix`: `cart.x`, or `links.2.angle` where structs hold others. By default
-    /// they are numbered.
+    /// The names of the numbers, each behind `prefix`: `cart.x`, or `links.2.angle` where structs hold others. By
+    /// default they are numbered.
     fn names(prefix: &str) -> Vec<String> {
         (0..Self::N).map(|i| joined(prefix, &i.to_string())).collect()
     }
@@ -63,8 +63,8 @@ pub fn joined(prefix: &str, part: &str) -> String {
     if prefix.is_empty() { part.to_owned() } else { format!("{prefix}.{part}") }
 }
 
-/// Declares a state struct and implements [`Fields`](crate::env::Fields) for it. A field without a type is a number; one
-/// with a type holds other numbers, of a type that is generic over the number `R`.
+/// Declares a state struct and implements [`Fields`](crate::env::Fields) for it. A field without a type is a number; a
+/// field with one holds several numbers: an array, or another such struct, generic over the number `R`.
 ///
 /// ```
 /// quickstudy_core::fields! {

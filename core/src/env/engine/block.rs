@@ -25,7 +25,8 @@ use crate::program::NativeCall;
 pub(in crate::env) enum Job {
     /// First states.
     ///
-    /// Inputs: key `[2]`, element `[1]` (u32), then task `[D]` if there is one. Outputs: state `[F]`, observation `[O]`.
+    /// Inputs: key `[2]`, element `[1]` (u32), then task `[D]` if there is one. Outputs: state `[F]`, observation
+    /// `[O]`.
     Reset,
     /// One step with automatic reset.
     ///

@@ -8,6 +8,7 @@ use super::host_step::HostStep;
 use super::lanes::{LaneBits, Lanes};
 use super::{step, traced};
 use crate::backend::cpu::simd::isa::Isa;
+#[cfg(feature = "standalone")]
 use crate::env::fields::Fields;
 use crate::env::real::Bits;
 #[cfg(feature = "standalone")]

@@ -3,6 +3,7 @@
 use super::block::Job;
 use super::host_step::HostStep;
 use super::pack::{Base, Pack};
+use crate::Result;
 use crate::backend::cpu::simd::isa::Isa;
 use crate::env::EnvDef;
 use crate::rng::Key;
@@ -65,6 +66,24 @@ impl One<'_> {
     /// Key, element and task in all lanes.
     fn words(&self) -> (Vec<f32>, Vec<f32>, Vec<f32>) {
         (spread(&self.key.map(f32::from_bits)), spread(&[f32::from_bits(self.element)]), spread(self.task))
+    }
+}
+
+impl EnvDef {
+    /// The state that a step leads to, also where the episode ends, with the arithmetic of the lanes. `key` holds the
+    /// time step.
+    pub(crate) fn next_state(
+        &self,
+        state: &[f32],
+        action: &[f32],
+        task: &[f32],
+        key: Key,
+        element: u32,
+    ) -> Result<Vec<f32>> {
+        self.expect("step", "state", state.len(), self.state_len())?;
+        self.expect("step", "action", action.len(), self.spec().action.dim())?;
+        self.expect("step", "task", task.len(), self.spec().task.len())?;
+        Ok(One { env: self, task, key, element }.step(state, action).state)
     }
 }
 

@@ -36,61 +36,60 @@ pub struct RandomSteps {
 const GROUP: u32 = 32;
 const ROUNDS: u32 = 128;
 
-/// Steps `count` environments, see [`EnvDef::random_steps`].
-pub(in crate::env) fn random_steps(
-    env: &EnvDef,
-    isa: Isa,
-    key: Key,
-    [count, steps]: [u32; 2],
-    from: Source,
-) -> RandomSteps {
-    let spec = env.spec();
-    let (count, steps) = (count.next_multiple_of(16), steps.next_multiple_of(2));
-    let ranges = ranges(&spec.action);
-    let mut total = RandomSteps::default();
-    for group in (0..count).step_by(GROUP as usize) {
-        let lanes = GROUP.min(count - group) as usize;
-        let zeros = |width: usize| vec![0.0; width * lanes];
-        let all = |key: Key| key.map(|word| vec![f32::from_bits(word); lanes]).concat();
-        let elements =
-            |first: u32| (0..lanes as u32).map(|i| f32::from_bits(first.wrapping_add(i))).collect::<Vec<_>>();
-        let task: Vec<f32> = spec.task.iter().flat_map(|d| vec![((d.low + d.high) / 2.0) as f32; lanes]).collect();
-        let tasks = (!task.is_empty()).then_some(&task[..]);
-        let (mut state, mut seen) = (zeros(env.state_len()), zeros(spec.observation.len()));
-        let (begin, element) = (all(fold_in(key, 2)), elements(group));
-        let inputs: Vec<&[f32]> = [&begin[..], &element].into_iter().chain(tasks).collect();
-        env.env.run(isa, Job::Reset, lanes, &inputs, &mut [&mut state, &mut seen]);
-        let first = if from == Source::Cheap { state.clone() } else { Vec::new() };
-        let mut register: Vec<f32> = element.iter().map(|word| f32::from_bits(word.to_bits() ^ (key[0] | 1))).collect();
-        let (mut counts, mut actions) = (zeros(1), zeros(ranges.len() * ROUNDS as usize));
-        let (mut next, mut next_counts, [mut reward, mut ended, mut none]) =
-            (state.clone(), zeros(1), [zeros(1), zeros(1), zeros(1)]);
-        let keys = all(fold_in(key, 1));
-        for at in (0..steps).step_by(ROUNDS as usize) {
-            let rounds = ROUNDS.min(steps - at);
-            let actions = &mut actions[..ranges.len() * rounds as usize * lanes];
-            let drawn = Drawn { key: fold_in(key, 0), group, at, rounds, from, ranges: &ranges };
-            draw_any(isa, &drawn, lanes, &mut register, actions);
-            // Every step of every environment draws under a number of its own.
-            let element = elements(group.wrapping_add(at.wrapping_add(1).wrapping_mul(count)));
-            let inputs: Vec<&[f32]> =
-                [&state[..], &counts, actions, &keys, &element, &first].into_iter().chain(tasks).collect();
-            let mut outputs: [&mut [f32]; 7] =
-                [&mut next, &mut next_counts, &mut reward, &mut ended, &mut none, &mut [], &mut []];
-            env.env.run(isa, Job::Rounds { rounds, count }, lanes, &inputs, &mut outputs);
-            std::mem::swap(&mut state, &mut next);
-            std::mem::swap(&mut counts, &mut next_counts);
-            // In f64, before sums get too large for f32.
-            total.reward += reward.iter().map(|&r| f64::from(r)).sum::<f64>();
-            total.episodes += ended.iter().map(|n| u64::from(n.to_bits())).sum::<u64>();
-            total.steps += u64::from(rounds) * lanes as u64;
+impl EnvDef {
+    /// Random actions for `steps` steps (rounded up to an even number) in `count` environments (to a multiple of 16),
+    /// nothing written to memory: the speed that the environment itself allows.
+    #[must_use]
+    pub fn random_steps(&self, isa: Isa, key: Key, count: u32, steps: u32, from: Source) -> RandomSteps {
+        let spec = self.spec();
+        let (count, steps) = (count.next_multiple_of(16), steps.next_multiple_of(2));
+        let ranges = ranges(&spec.action);
+        let mut total = RandomSteps::default();
+        for group in (0..count).step_by(GROUP as usize) {
+            let lanes = GROUP.min(count - group) as usize;
+            let zeros = |width: usize| vec![0.0; width * lanes];
+            let all = |key: Key| key.map(|word| vec![f32::from_bits(word); lanes]).concat();
+            let elements =
+                |first: u32| (0..lanes as u32).map(|i| f32::from_bits(first.wrapping_add(i))).collect::<Vec<_>>();
+            let task: Vec<f32> = spec.task.iter().flat_map(|d| vec![((d.low + d.high) / 2.0) as f32; lanes]).collect();
+            let tasks = (!task.is_empty()).then_some(&task[..]);
+            let (mut state, mut seen) = (zeros(self.state_len()), zeros(spec.observation.len()));
+            let (begin, element) = (all(fold_in(key, 2)), elements(group));
+            let inputs: Vec<&[f32]> = [&begin[..], &element].into_iter().chain(tasks).collect();
+            self.env.run(isa, Job::Reset, lanes, &inputs, &mut [&mut state, &mut seen]);
+            let first = if from == Source::Cheap { state.clone() } else { Vec::new() };
+            let mut register: Vec<f32> =
+                element.iter().map(|word| f32::from_bits(word.to_bits() ^ (key[0] | 1))).collect();
+            let (mut counts, mut actions) = (zeros(1), zeros(ranges.len() * ROUNDS as usize));
+            let (mut next, mut next_counts, [mut reward, mut ended, mut none]) =
+                (state.clone(), zeros(1), [zeros(1), zeros(1), zeros(1)]);
+            let keys = all(fold_in(key, 1));
+            for at in (0..steps).step_by(ROUNDS as usize) {
+                let rounds = ROUNDS.min(steps - at);
+                let actions = &mut actions[..ranges.len() * rounds as usize * lanes];
+                let drawn = ActionRounds { key: fold_in(key, 0), group, at, rounds, from, ranges: &ranges };
+                draw_any(isa, &drawn, lanes, &mut register, actions);
+                // Every step of every environment draws under a number of its own.
+                let element = elements(group.wrapping_add(at.wrapping_add(1).wrapping_mul(count)));
+                let inputs: Vec<&[f32]> =
+                    [&state[..], &counts, actions, &keys, &element, &first].into_iter().chain(tasks).collect();
+                let mut outputs: [&mut [f32]; 7] =
+                    [&mut next, &mut next_counts, &mut reward, &mut ended, &mut none, &mut [], &mut []];
+                self.env.run(isa, Job::Rounds { rounds, count }, lanes, &inputs, &mut outputs);
+                std::mem::swap(&mut state, &mut next);
+                std::mem::swap(&mut counts, &mut next_counts);
+                // In f64, before sums get too large for f32.
+                total.reward += reward.iter().map(|&r| f64::from(r)).sum::<f64>();
+                total.episodes += ended.iter().map(|n| u64::from(n.to_bits())).sum::<u64>();
+                total.steps += u64::from(rounds) * lanes as u64;
+            }
         }
+        total
     }
-    total
 }
 
 /// Actions that are drawn for a group of environments from number `group` on, in some rounds from round `at` on.
-struct Drawn<'a> {
+struct ActionRounds<'a> {
     key: Key,
     group: u32,
     at: u32,
@@ -101,12 +100,12 @@ struct Drawn<'a> {
 
 per_pack! {
     /// Draws actions, `[rounds · A][lanes]`. The shift registers, one for each environment, go on.
-    fn draw_any(drawn: &Drawn<'_>, lanes: usize, registers: &mut [f32], actions: &mut [f32]) = draw_lanes
+    fn draw_any(drawn: &ActionRounds<'_>, lanes: usize, registers: &mut [f32], actions: &mut [f32]) = draw_lanes
 }
 
 #[inline(always)]
-fn draw_lanes<P: Pack>(drawn: &Drawn<'_>, lanes: usize, registers: &mut [f32], actions: &mut [f32]) {
-    let Drawn { key, group, at, rounds, from, ranges } = *drawn;
+fn draw_lanes<P: Pack>(drawn: &ActionRounds<'_>, lanes: usize, registers: &mut [f32], actions: &mut [f32]) {
+    let ActionRounds { key, group, at, rounds, from, ranges } = *drawn;
     let key = key.map(P::Bits::splat);
     // Blocks of random numbers for one action of several numbers.
     let width = ranges.len().div_ceil(2) as u32;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::host_step::HostStep;
 use super::one::One;
+use crate::Result;
 use crate::env::EnvDef;
 use crate::rng::Key;
 
@@ -52,5 +53,44 @@ impl sealed::Sealed for f32 {
     }
     fn step(env: &EnvDef, state: &[f32], action: &[f32], task: &[f32], key: Key, element: u32) -> HostStep<f32> {
         One { env, task, key, element }.step(state, action)
+    }
+}
+
+impl EnvDef {
+    /// A first state, drawn as a lane block with the same key and element draws it.
+    ///
+    /// # Errors
+    /// [`Error::Environment`] if `task` has the wrong length.
+    pub fn reset<T: Scalar>(&self, task: &[T], key: Key, element: u32) -> Result<Vec<T>> {
+        self.expect("reset", "task", task.len(), self.spec().task.len())?;
+        Ok(T::reset(self, task, key, element))
+    }
+
+    /// The agent's observation of a state.
+    ///
+    /// # Errors
+    /// [`Error::Environment`] if `state` or `task` has the wrong length.
+    pub fn observe<T: Scalar>(&self, state: &[T], task: &[T]) -> Result<Vec<T>> {
+        self.expect("observe", "state", state.len(), self.state_len())?;
+        self.expect("observe", "task", task.len(), self.spec().task.len())?;
+        Ok(T::observe(self, state, task))
+    }
+
+    /// One step without reset or time limit. `key` holds the time step.
+    ///
+    /// # Errors
+    /// [`Error::Environment`] if `state`, `action` or `task` has the wrong length.
+    pub fn step<T: Scalar>(
+        &self,
+        state: &[T],
+        action: &[T],
+        task: &[T],
+        key: Key,
+        element: u32,
+    ) -> Result<HostStep<T>> {
+        self.expect("step", "state", state.len(), self.state_len())?;
+        self.expect("step", "action", action.len(), self.spec().action.dim())?;
+        self.expect("step", "task", task.len(), self.spec().task.len())?;
+        Ok(T::step(self, state, action, task, key, element))
     }
 }

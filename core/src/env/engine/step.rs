@@ -47,11 +47,11 @@ pub(crate) struct StepParts {
 /// Environments that begin a new episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Begin {
-    /// Those whose episode has ended.
+    /// Environments whose episode has ended.
     Ended,
-    /// All of them.
+    /// All environments.
     All,
-    /// None: they stay in a final state.
+    /// No environments: they stay in a final state.
     None,
 }
 

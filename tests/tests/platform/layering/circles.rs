@@ -189,7 +189,7 @@ impl Crate {
                 import.map_or_else(|| path.clone(), |import| [&import.path[..], &path[1..]].concat())
             };
             let used = source.imports.iter().filter(|import| !import.public).map(|import| import.path.clone());
-            for path in used.chain(source.paths.iter().map(local)) {
+            for path in used.chain(source.paths.iter().filter(|path| !path.is_empty()).map(local)) {
                 let home = self.absolute(source, &path).and_then(|path| self.home(&path, 0));
                 edges.extend(home.filter(|home| home != file).map(|home| [&file[..], home]));
             }
