@@ -60,7 +60,7 @@ impl EnvDef {
     /// A first state, drawn as a lane block with the same key and element draws it.
     ///
     /// # Errors
-    /// [`Error::Environment`] if `task` has the wrong length.
+    /// [`crate::Error::Environment`] if `task` has the wrong length.
     pub fn reset<T: Scalar>(&self, task: &[T], key: Key, element: u32) -> Result<Vec<T>> {
         self.expect("reset", "task", task.len(), self.spec().task.len())?;
         Ok(T::reset(self, task, key, element))
@@ -69,7 +69,7 @@ impl EnvDef {
     /// The agent's observation of a state.
     ///
     /// # Errors
-    /// [`Error::Environment`] if `state` or `task` has the wrong length.
+    /// [`crate::Error::Environment`] if `state` or `task` has the wrong length.
     pub fn observe<T: Scalar>(&self, state: &[T], task: &[T]) -> Result<Vec<T>> {
         self.expect("observe", "state", state.len(), self.state_len())?;
         self.expect("observe", "task", task.len(), self.spec().task.len())?;
@@ -79,7 +79,7 @@ impl EnvDef {
     /// One step without reset or time limit. `key` holds the time step.
     ///
     /// # Errors
-    /// [`Error::Environment`] if `state`, `action` or `task` has the wrong length.
+    /// [`crate::Error::Environment`] if `state`, `action` or `task` has the wrong length.
     pub fn step<T: Scalar>(
         &self,
         state: &[T],
