@@ -3,8 +3,8 @@
 //! | `Real` | what for | `Mask` | `Bits` |
 //! |---|---|---|---|
 //! | `f64` | the reference that tests compare with | `bool` | `u32` |
-//! | [`Lanes<1>`](super::Lanes) | one environment in `f32` | 1 lane | 1 lane |
-//! | [`Lanes<16>`](super::Lanes), `Lanes<8>` | SIMD blocks of environments in `f32` | lanes | lanes |
+//! | [`Lanes<1>`](super::Lanes) | tasks, and the success of a step, in `f32` | 1 lane | 1 lane |
+//! | [`Lanes<4>`](super::Lanes), and registers on x86-64 | blocks of environments in `f32`, or one | lanes | lanes |
 //!
 //! Code over `Real` has no branches: it computes both sides and [`select`](Real::select)s. What it computes is fixed to
 //! the bit, so that one lane, sixteen lanes and a traced graph agree exactly: no operation is fused or reordered, and

@@ -100,12 +100,8 @@ impl Lockstep {
 
     /// One step with the actions in `action`, under a key that no other step has.
     pub fn step(&mut self, key: Key) {
-        let block = self.env.step_block().clone();
-        self.step_by(key, |isa, lanes, inputs, outputs| block.run(isa, lanes, inputs, outputs));
-    }
-
-    pub(in crate::env) fn step_by(&mut self, key: Key, run: impl FnOnce(Isa, usize, &[&[f32]], &mut [&mut [f32]])) {
         self.fill_key(key);
+        let block = self.env.step_block().clone();
         let mut inputs = vec![&self.state[..], &self.steps, &self.action, &self.key, &self.element];
         if !self.task.is_empty() {
             inputs.push(&self.task);
@@ -119,7 +115,7 @@ impl Lockstep {
             &mut self.last_observation,
             &mut self.observation,
         ];
-        run(self.isa, self.count, &inputs, &mut outputs);
+        block.run(self.isa, self.count, &inputs, &mut outputs);
         std::mem::swap(&mut self.state, &mut self.next);
         std::mem::swap(&mut self.steps, &mut self.next_steps);
     }

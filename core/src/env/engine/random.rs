@@ -32,13 +32,15 @@ pub struct RandomSteps {
     pub reward: f64,
 }
 
-/// Environments that are stepped at once, and their steps: states and actions stay in the first cache.
+/// Environments that are stepped at once.
 const GROUP: u32 = 32;
+
+/// Steps of a group whose actions are drawn at once: few enough for the first cache.
 const ROUNDS: u32 = 128;
 
 impl EnvDef {
-    /// Random actions for `steps` steps (rounded up to an even number) in `count` environments (to a multiple of 16),
-    /// nothing written to memory: the speed that the environment itself allows.
+    /// Random actions for `steps` steps (rounded up to an even number) in `count` environments (to a multiple of 16).
+    /// Actions are drawn before the steps and lie in the first cache; states stay in registers, and nothing is observed.
     #[must_use]
     pub fn random_steps(&self, isa: Isa, key: Key, count: u32, steps: u32, from: Source) -> RandomSteps {
         let spec = self.spec();
