@@ -39,8 +39,9 @@ const GROUP: u32 = 32;
 const ROUNDS: u32 = 128;
 
 impl EnvDef {
-    /// Random actions for `steps` steps (rounded up to an even number) in `count` environments (to a multiple of 16).
-    /// Actions are drawn before the steps and lie in the first cache; states stay in registers, and nothing is observed.
+    /// Random actions for `steps` steps (rounded up to an even number) in `count` environments (to a multiple of
+    /// 16). Actions are drawn before the steps and lie in the first cache; states stay in registers, and nothing is
+    /// observed.
     #[must_use]
     pub fn random_steps(&self, isa: Isa, key: Key, count: u32, steps: u32, from: Source) -> RandomSteps {
         let spec = self.spec();
