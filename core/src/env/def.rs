@@ -3,8 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::engine::block::{Job, NativeJob};
 use super::engine::erased::{Erased, Typed};
+use super::engine::job::Job;
+use super::engine::native_job::NativeJob;
 use super::fields::Fields;
 use super::{Env, EnvSpec, Scene};
 use crate::program::NativeCall;
@@ -42,9 +43,10 @@ impl EnvDef {
     /// Erases the type of an environment with a spec that can work.
     pub(super) fn with_spec<E: Env>(env: Arc<E>, spec: Arc<EnvSpec>) -> Self {
         let env: Arc<dyn Erased> = Arc::new(Typed { env, spec: spec.clone() });
-        let native = |job| Arc::new(NativeJob { env: env.clone(), job });
+        let state_len = <E::State<f64> as Fields<f64>>::N;
+        let native = |job| Arc::new(NativeJob { env: env.clone(), spec: spec.clone(), state_len, job });
         let (reset, step) = (native(Job::Reset), native(Job::Step));
-        Self { spec, state_len: <E::State<f64> as Fields<f64>>::N, env, reset, step }
+        Self { spec, state_len, env, reset, step }
     }
 
     /// Spaces, time limit and task parameters.

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::block::{Job, block_any};
+use super::block::block_any;
 #[cfg(feature = "standalone")]
 use super::host_step::HostStep;
+use super::job::Block;
 use super::lanes::{LaneBits, Lanes};
 use super::{step, traced};
 use crate::backend::cpu::simd::isa::Isa;
@@ -33,8 +34,8 @@ pub trait Erased: Send + Sync {
     fn trace_success(&self, before: Tensor, reward: Tensor, terminated: Tensor, task: Option<Tensor>)
     -> Option<Tensor>;
     fn sample_task_f32(&self, key: Key, element: u32) -> Vec<f32>;
-    /// Does a job for a block of `lanes` environments.
-    fn run(&self, isa: Isa, job: Job, lanes: usize, inputs: &[&[f32]], outputs: &mut [&mut [f32]]);
+    /// Does a job for a block of environments.
+    fn run(&self, isa: Isa, block: Block<'_, '_>);
     #[cfg(feature = "standalone")]
     fn success(&self, before: &[f32], reward: f32, terminated: bool, task: &[f32]) -> Option<bool>;
     #[cfg(feature = "standalone")]
@@ -90,8 +91,8 @@ impl<E: Env> Erased for Typed<E> {
         self.env.sample_task(&mut draws, &mut task);
         task.into_iter().map(|Lanes([number])| number).collect()
     }
-    fn run(&self, isa: Isa, job: Job, lanes: usize, inputs: &[&[f32]], outputs: &mut [&mut [f32]]) {
-        block_any(isa, &*self.env, &self.spec, job, lanes, inputs, outputs)
+    fn run(&self, isa: Isa, block: Block<'_, '_>) {
+        block_any(isa, &*self.env, block);
     }
     #[cfg(feature = "standalone")]
     fn success(&self, before: &[f32], reward: f32, terminated: bool, task: &[f32]) -> Option<bool> {

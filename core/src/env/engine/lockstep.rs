@@ -122,7 +122,7 @@ impl Lockstep {
 
     /// Draws every action from `word`, called once per number: uniformly among the choices or in the box.
     pub fn random_actions(&mut self, mut word: impl FnMut() -> u32) {
-        let ranges = super::random::ranges(&self.env.spec().action);
+        let ranges = super::random_actions::ranges(&self.env.spec().action);
         for (lane, range) in self.action.chunks_mut(self.count).zip(&ranges) {
             for action in lane {
                 *action = range.pick::<super::Lanes<1>>(super::LaneBits([word()])).0[0];

@@ -4,18 +4,21 @@
 // `check_env` measures by the clock, which WebAssembly does not have by itself.
 #[cfg(all(feature = "standalone", not(target_arch = "wasm32")))]
 pub(super) mod agree;
-pub(super) mod block;
+mod block;
 pub(super) mod erased;
 mod graph_lanes;
 mod graph_rows;
 pub(super) mod host_step;
+pub(super) mod job;
 mod lanes;
 #[cfg(feature = "standalone")]
 pub(super) mod lockstep;
+pub(super) mod native_job;
 pub(super) mod one;
 mod pack;
 #[cfg(feature = "standalone")]
 pub(super) mod random;
+mod random_actions;
 #[cfg(target_arch = "x86_64")]
 mod register;
 #[cfg(all(test, target_arch = "x86_64"))]
@@ -35,7 +38,9 @@ pub use lanes::{LaneBits, LaneMask, Lanes};
 #[cfg(feature = "standalone")]
 pub use lockstep::Lockstep;
 #[cfg(feature = "standalone")]
-pub use random::{RandomSteps, Source};
+pub use random::RandomSteps;
+#[cfg(feature = "standalone")]
+pub use random_actions::Source;
 #[cfg(feature = "standalone")]
 pub use scalar::Scalar;
 pub use step::TracedStep;

@@ -1,7 +1,7 @@
 //! One environment in f32, computed by blocks of it: four lanes of the baseline that hold the same numbers.
 
-use super::block::Job;
 use super::host_step::HostStep;
+use super::job::Job;
 use super::pack::{Base, Pack};
 use crate::Result;
 use crate::backend::cpu::simd::isa::Isa;
@@ -27,7 +27,7 @@ impl One<'_> {
         let (key, element, task) = self.words();
         let mut inputs = vec![&key[..], &element];
         inputs.extend((!task.is_empty()).then_some(&task[..]));
-        self.env.env.run(Isa::Baseline, Job::Reset, LANES, &inputs, &mut [&mut state, &mut seen]);
+        self.env.run(Isa::Baseline, Job::Reset, LANES, &inputs, &mut [&mut state, &mut seen]);
         first(&state)
     }
 
@@ -42,7 +42,7 @@ impl One<'_> {
         self.run(Job::Bare, state, action)
     }
 
-    fn run(&self, job: Job, state: &[f32], action: &[f32]) -> HostStep<f32> {
+    fn run(&self, job: Job<'_>, state: &[f32], action: &[f32]) -> HostStep<f32> {
         let [states, actions] = [state, action].map(spread);
         let (key, element, task) = self.words();
         let steps = [0.0; LANES];
@@ -54,7 +54,7 @@ impl One<'_> {
         let [mut counted, mut reward, mut terminated, mut truncated] = [[0.0; LANES]; 4];
         let mut outputs: [&mut [f32]; 7] =
             [&mut next, &mut counted, &mut reward, &mut terminated, &mut truncated, &mut last, &mut after];
-        self.env.env.run(Isa::Baseline, job, LANES, &inputs, &mut outputs);
+        self.env.run(Isa::Baseline, job, LANES, &inputs, &mut outputs);
         HostStep {
             state: first(&next),
             observation: first(&last),

@@ -9,14 +9,20 @@ use super::graph_rows::{
 use crate::env::draws::{Draws, RESET_BLOCK, STEP_BLOCK};
 use crate::env::fields::Fields;
 use crate::env::real::{Bits, Mask, Real};
-use crate::env::{Env, EnvDef, EnvSpec, Step};
+use crate::env::{Env, EnvDef, EnvSpec};
 use crate::tensor::Tensor;
 
-/// The data that a step of one block of environments starts from.
-pub(crate) struct Before<'a, R: Real, E: Env> {
+/// Environments where they are: after a step that ended an episode, at the start of the next one.
+#[derive(Clone, Copy)]
+pub(crate) struct Current<R: Real, E: Env> {
     pub state: E::State<R>,
     /// Steps that the running episodes have taken.
     pub steps: R::Bits,
+}
+
+/// The inputs of a step beside the environments.
+#[derive(Clone, Copy)]
+pub(crate) struct StepInputs<'a, R: Real> {
     pub action: &'a [R],
     pub task: &'a [R],
     /// Holds the time step; draws count from [`STEP_BLOCK`] and [`RESET_BLOCK`] under it.
@@ -24,13 +30,14 @@ pub(crate) struct Before<'a, R: Real, E: Env> {
     pub element: R::Bits,
 }
 
-/// The outcome of such a step. Where an episode ended, `state` and `steps` are those of the next one's start.
-pub(crate) struct After<R: Real, E: Env> {
-    pub state: E::State<R>,
-    pub steps: R::Bits,
+/// The outcome of a step of running episodes.
+#[derive(Clone, Copy)]
+pub(crate) struct StepEnd<R: Real> {
     pub reward: R,
     pub terminated: R::Mask,
     pub truncated: R::Mask,
+    /// Some environment began a new episode: otherwise there are no observations but the last ones.
+    pub begun: bool,
 }
 
 /// The parts of a step that are made.
@@ -63,50 +70,50 @@ impl StepParts {
 /// Step, then start a new episode where one ended, as far as `parts` say; `first` is the first state of all episodes,
 /// if it is not drawn.
 ///
-/// `last` gets the observation before any reset, `seen` the one after. An episode that terminates in its last allowed
-/// step is not truncated.
+/// `last` gets the observation before any reset; `seen` the one after, where [`begun`](StepEnd::begun). An episode that
+/// terminates in its last allowed step is not truncated.
+///
+/// Environments change in place, as copies of large states take as long as a step.
 #[inline(always)]
 pub(crate) fn auto_step<R: Real, E: Env>(
     env: &E,
     horizon: u32,
     parts: StepParts,
-    before: Before<'_, R, E>,
-    first: Option<E::State<R>>,
+    Current { state, steps }: &mut Current<R, E>,
+    inputs: StepInputs<'_, R>,
+    first: Option<&E::State<R>>,
     [last, seen]: [&mut [R]; 2],
-) -> After<R, E> {
-    let Before { state, steps, action, task, key, element } = before;
-    let (Step { next, reward, terminated }, steps) = if parts.step {
-        let step = env.step(state, action, task, &mut Draws::new(key, element, STEP_BLOCK));
-        (step, steps.add(R::Bits::splat(1)))
-    } else {
-        (Step { next: state, reward: R::lit(0.0), terminated: R::Mask::splat(false) }, steps)
-    };
-    let truncated = R::count_lt(steps, R::Bits::splat(horizon)).not().and(terminated.not());
+) -> StepEnd<R> {
+    let StepInputs { action, task, key, element } = inputs;
+    let (mut reward, mut terminated) = (R::lit(0.0), R::Mask::splat(false));
+    if parts.step {
+        let step = env.step(*state, action, task, &mut Draws::new(key, element, STEP_BLOCK));
+        (reward, terminated) = (step.reward, step.terminated);
+        *state = step.next;
+        *steps = steps.add(R::Bits::splat(1));
+    }
+    let truncated = R::count_lt(*steps, R::Bits::splat(horizon)).not().and(terminated.not());
     if parts.observe {
-        env.observe(&next, task, last);
+        env.observe(state, task, last);
     }
     let begin = match parts.begin {
         Begin::Ended => terminated.or(truncated),
         Begin::All => R::Mask::splat(true),
         Begin::None => R::Mask::splat(false),
     };
-    if begin.any() {
+    let begun = begin.any();
+    if begun {
         let fresh = match first {
-            Some(first) => first,
+            Some(first) => *first,
             None => env.reset(task, &mut Draws::new(key, element, RESET_BLOCK)),
         };
-        let state = <E::State<R> as Fields<R>>::select(begin, fresh, next);
-        let steps = R::select_bits(begin, R::Bits::splat(0), steps);
+        *state = <E::State<R> as Fields<R>>::select(begin, fresh, *state);
+        *steps = R::select_bits(begin, R::Bits::splat(0), *steps);
         if parts.observe {
-            env.observe(&state, task, seen);
+            env.observe(state, task, seen);
         }
-        After { state, steps, reward, terminated, truncated }
-    } else {
-        if parts.observe {
-            seen.copy_from_slice(last);
-        }
-        After { state: next, steps, reward, terminated, truncated }
     }
+    StepEnd { reward, terminated, truncated, begun }
 }
 
 /// The first state of an episode.
@@ -175,23 +182,20 @@ pub(in crate::env) fn step<E: Env>(env: &E, spec: &EnvSpec, inputs: &[Tensor]) -
     let rows = rows_of(*steps);
     let (task, action) = (rest.first().map_or_else(Vec::new, |t| parts(*t)), parts(*action));
     let fields = parts(*state);
-    let before = Before {
+    let mut now = Current::<Tensor, E> {
         state: <E::State<Tensor> as Fields<Tensor>>::from_fn(|i| fields[i]),
         steps: parts(*steps)[0],
-        action: &action,
-        task: &task,
-        key: two(*key),
-        element: parts(*element)[0],
     };
+    let inputs = StepInputs { action: &action, task: &task, key: two(*key), element: parts(*element)[0] };
     let mut last = vec![Tensor::constant_f32(0.0); spec.observation.len()];
     let mut seen = last.clone();
     let horizon = u32::try_from(spec.horizon).unwrap_or(u32::MAX);
-    let After { state, steps, reward, terminated, truncated } =
-        auto_step::<Tensor, E>(env, horizon, StepParts::ALL, before, None, [&mut last, &mut seen]);
+    let StepEnd { reward, terminated, truncated, begun: _ } =
+        auto_step(env, horizon, StepParts::ALL, &mut now, inputs, None, [&mut last, &mut seen]);
     let single = |t: Tensor| join(&[t], &rows);
     vec![
-        join_state::<E>(&state, &rows),
-        single(steps),
+        join_state::<E>(&now.state, &rows),
+        single(now.steps),
         single(reward),
         single(terminated),
         single(truncated),
