@@ -140,13 +140,15 @@ pub fn finish_rows(op: Reduction, dst: &mut [f32], acc: &[f32], first: bool) {
 }
 
 #[inline(always)]
-fn tree<F: Fold>(mut acc: Block) -> f32 {
-    for width in [8, 4, 2, 1] {
-        for j in 0..width {
-            acc[j] = F::apply(acc[j], acc[j + width]);
-        }
-    }
-    acc[0]
+fn tree<F: Fold>(acc: Block) -> f32 {
+    let [sum] = halved::<F, 2, 1>(halved::<F, 4, 2>(halved::<F, 8, 4>(halved::<F, 16, 8>(acc))));
+    sum
+}
+
+/// The first half combined with the second: a vector of known length, which stays in registers.
+#[inline(always)]
+fn halved<F: Fold, const N: usize, const HALF: usize>(x: [f32; N]) -> [f32; HALF] {
+    std::array::from_fn(|j| F::apply(x[j], x[j + HALF]))
 }
 
 /// acc\[r\] = op(acc\[r\], x\[at + r\]).
