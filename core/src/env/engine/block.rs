@@ -28,9 +28,8 @@ fn block_lanes<E: Env, P: Pack>(env: &E, mut block: Block<'_, '_>) {
     let rounds = if cfg!(feature = "standalone") { block.rounds } else { None };
     let (passes, count) = rounds.map_or((1, 0), |r| (r.repeat + 1, r.count));
     let [numbers, observed, acted, told] = block.widths;
-    if numbers != <E::State<P> as Fields<P>>::N || !lanes.is_multiple_of(P::LANES) {
-        return debug_assert!(false, "{lanes} environments of {numbers} numbers");
-    }
+    // Reads and writes of packs rely on this.
+    assert!(numbers == <E::State<P> as Fields<P>>::N && lanes.is_multiple_of(P::LANES), "a block of {lanes} lanes");
     let drawn = if rounds.is_some() { acted } else { 0 };
     let (last, numbers) = zeros::<P>(block.room, 2 * observed + acted + drawn + told).split_at_mut(observed);
     let (seen, numbers) = numbers.split_at_mut(observed);

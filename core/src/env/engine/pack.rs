@@ -83,33 +83,30 @@ pub(in crate::env) type Base = Reg<std::arch::x86_64::__m128>;
 #[cfg(not(target_arch = "x86_64"))]
 pub(in crate::env) type Base = Lanes<4>;
 
-/// Declares `fn $name(isa, args)`, which runs `$body::<pack>(args)` compiled for the instruction set, or for the best
-/// that the processor has if it lacks that one; with a type of environment `<E: Env>`, `$body::<E, pack>(args)`.
+/// Declares `fn $name<E: Env>(isa, args)`, which runs `$body::<E, pack>(args)` compiled for the instruction set, or for
+/// the best that the processor has if it lacks that one.
 macro_rules! per_pack {
-    (
-        $(#[$doc:meta])*
-        $vis:vis fn $name:ident $(<$e:ident: $bound:ident>)? ($($arg:ident: $ty:ty),* $(,)?) = $body:ident
-    ) => {
+    ($(#[$doc:meta])* $vis:vis fn $name:ident<E: Env>($($arg:ident: $ty:ty),* $(,)?) = $body:ident) => {
         $(#[$doc])*
-        $vis fn $name $(<$e: $bound>)? (isa: Isa, $($arg: $ty),*) {
+        $vis fn $name<E: Env>(isa: Isa, $($arg: $ty),*) {
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
-            fn avx512 $(<$e: $bound>)? ($($arg: $ty),*) {
-                $body::<$($e,)? super::register::Reg<std::arch::x86_64::__m512>>($($arg),*)
+            fn avx512<E: Env>($($arg: $ty),*) {
+                $body::<E, super::register::Reg<std::arch::x86_64::__m512>>($($arg),*)
             }
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma")]
-            fn avx2 $(<$e: $bound>)? ($($arg: $ty),*) {
-                $body::<$($e,)? super::register::Reg<std::arch::x86_64::__m256>>($($arg),*)
+            fn avx2<E: Env>($($arg: $ty),*) {
+                $body::<E, super::register::Reg<std::arch::x86_64::__m256>>($($arg),*)
             }
             match isa.or_less() {
                 #[cfg(target_arch = "x86_64")]
                 // SAFETY: `or_less` returns only what the processor has.
-                Isa::Avx512 => unsafe { avx512 $(::<$e>)? ($($arg),*) },
+                Isa::Avx512 => unsafe { avx512::<E>($($arg),*) },
                 #[cfg(target_arch = "x86_64")]
                 // SAFETY: as above.
-                Isa::Avx2 => unsafe { avx2 $(::<$e>)? ($($arg),*) },
-                _ => $body::<$($e,)? super::pack::Base>($($arg),*),
+                Isa::Avx2 => unsafe { avx2::<E>($($arg),*) },
+                _ => $body::<E, super::pack::Base>($($arg),*),
             }
         }
     };

@@ -1,6 +1,9 @@
 //! Native blocks against their own sub-graphs, bit for bit, and against single environments.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use crate::Device;
+use crate::backend::cpu::simd::isa::Isa;
 use crate::env::*;
 use crate::program::{Program, State};
 use crate::rng;
@@ -246,4 +249,24 @@ fn wrong_shapes_are_errors_of_the_trace() {
     assert!(trace(&[4, 4], &[4, 2], false).unwrap_err().contains("action [rows.., 1]"));
     assert!(trace(&[4, 4], &[4, 1], true).unwrap_err().contains("no task"));
     assert!(trace(&[5, 4], &[4, 1], false).is_err());
+}
+
+#[test]
+fn blocks_of_other_lengths_are_refused_before_they_are_read() {
+    let env = builtin("cartpole").unwrap();
+    let reset = |isa: Isa, lanes: usize, rows: [usize; 4]| {
+        let [key, element, mut state, mut seen] = rows.map(|len| vec![0.0; len]);
+        let run = || env.reset_block().run(isa, lanes, &[&key, &element], &mut [&mut state, &mut seen]);
+        catch_unwind(AssertUnwindSafe(run)).is_ok()
+    };
+    for isa in Isa::available() {
+        assert!(reset(isa, 16, [32, 16, 64, 64]), "{isa}");
+        for wrong in 0..4 {
+            let mut rows = [32, 16, 64, 64];
+            rows[wrong] -= 1;
+            assert!(!reset(isa, 16, rows), "{isa}: {rows:?}");
+        }
+        // Not as many lanes as a pack has, or several times that.
+        assert!(!reset(isa, 3, [6, 3, 12, 12]), "{isa}");
+    }
 }
