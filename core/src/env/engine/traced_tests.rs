@@ -1,9 +1,6 @@
 //! Native blocks against their own sub-graphs, bit for bit, and against single environments.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use crate::Device;
-use crate::backend::cpu::simd::isa::Isa;
 use crate::env::*;
 use crate::program::{Program, State};
 use crate::rng;
@@ -251,8 +248,13 @@ fn wrong_shapes_are_errors_of_the_trace() {
     assert!(trace(&[5, 4], &[4, 1], false).is_err());
 }
 
+// WebAssembly ends where it panics.
+#[cfg(panic = "unwind")]
 #[test]
 fn blocks_of_other_lengths_are_refused_before_they_are_read() {
+    use crate::backend::cpu::simd::isa::Isa;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
     let env = builtin("cartpole").unwrap();
     let reset = |isa: Isa, lanes: usize, rows: [usize; 4]| {
         let [key, element, mut state, mut seen] = rows.map(|len| vec![0.0; len]);
