@@ -12,6 +12,7 @@ pub mod inputs;
 pub mod process;
 pub mod random_graph;
 pub mod rooms;
+pub mod scratch;
 pub mod table;
 pub mod toy_env;
 pub mod turned;

@@ -1,5 +1,6 @@
 //! Running the command line in processes of its own.
 
+use crate::scratch::scratch;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -42,7 +43,7 @@ impl Sandbox {
     pub fn new(program: &'static str) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("quickstudy-test-{}-{number}", std::process::id()));
+        let path = scratch(&format!("test-{number}"));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).expect("a scratch folder");
         Self { program, path }

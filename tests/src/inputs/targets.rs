@@ -114,9 +114,7 @@ fn config(input: &[u8]) {
 fn scratch() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
-        let shm = Path::new("/dev/shm");
-        let parent = if shm.is_dir() { shm.to_owned() } else { std::env::temp_dir() };
-        let folder = parent.join(format!("quickstudy-inputs-{}", std::process::id()));
+        let folder = crate::scratch::scratch("inputs");
         let _ = fs::remove_dir_all(&folder);
         folder
     })

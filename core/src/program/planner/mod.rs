@@ -71,7 +71,7 @@ pub(super) fn plan(cx: Context, mut graph: Graph, options: &PlanOptions) -> Resu
     let scope = Scope { graph: &graph, scope: crate::tensor::graph::ROOT, outs: &outs, options };
     let schedule = scope.schedule(&wants)?;
     let plan = Plan { graph, args: cx.args, scalars: cx.scalars, results, schedule };
-    if cfg!(debug_assertions) {
+    if cfg!(any(debug_assertions, test, feature = "validate")) {
         plan.validate().map_err(|e| Error::Program(format!("{e}\n{plan}")))?;
     }
     Ok(plan)

@@ -158,12 +158,13 @@ fn memories_balance_a_pole_whose_speed_is_not_seen_and_policies_without_one_do_n
         println!("{}, {cell}: {returns:?}", algorithm.name);
         returns
     };
-    let wide = "units = 32\nhidden = [32]\n";
-    for (algorithm, cell, budget) in [("ppo", "gru", 40_000), ("ppo", "lstm", 50_000)] {
-        let returns = learn(algorithm.definition().unwrap(), cell, budget, wide);
-        assert!(returns[1] > 150.0, "{algorithm}, {cell}: {returns:?}");
+    // Half the passes of the preset with steps of twice the size, on rollouts twice as wide: a third of the time.
+    let of_ppo = "envs = 16\nepochs = 10\nlearning_rate = 0.002\nunits = 16\nhidden = [32]\n";
+    for cell in ["gru", "lstm"] {
+        let returns = learn("ppo".definition().unwrap(), cell, 40_000, of_ppo);
+        assert!(returns[1] > 150.0, "ppo, {cell}: {returns:?}");
     }
-    let returns = learn("ppo".definition().unwrap(), "none", 40_000, wide);
+    let returns = learn("ppo".definition().unwrap(), "none", 40_000, of_ppo);
     assert!(returns[2] < 100.0, "{returns:?}");
     let of_trpo = "envs = 8\nhorizon = 128\nminibatches = 4\ncurvature_share = 0.25\n";
     for (algorithm, turned, budget, more) in [
