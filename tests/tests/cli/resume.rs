@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 const LIMIT: Duration = Duration::from_secs(60);
 /// Two seeds of a small network, with many snapshots.
-const RUN: &str = "train ppo --env cartpole --seed 0..2 --steps 60k --save-every 0.02 --threads 1 \
+const RUN: &str = "train ppo --env cartpole --seed 0..2 --steps 300k --save-every 0.02 --threads 1 \
     --set hidden=[16] --set epochs=2 --set envs=16";
 /// A run that does not end by itself, with a snapshot after each iteration.
 const ENDLESS: &str = "train ppo --env cartpole --steps 100M --save-every 0 --threads 1 --out r \
@@ -120,7 +120,7 @@ fn a_killed_and_resumed_run_equals_an_uninterrupted_one() {
     child.wait().unwrap();
     // One folder of the stacked run alone, on another number of threads; then the other.
     resumed(&dir, "train --resume parts/cartpole-ppo-s1 --threads 2");
-    resumed(&dir, "train ppo --env cartpole --steps 60k --resume parts/cartpole-ppo-s0");
+    resumed(&dir, "train ppo --env cartpole --steps 300k --resume parts/cartpole-ppo-s0");
     for seed in ["s0", "s1"] {
         assert_equal_runs(&dir, &format!("whole/cartpole-ppo-{seed}"), &format!("parts/cartpole-ppo-{seed}"));
     }
