@@ -12,7 +12,7 @@ pub fn scratch(name: &str) -> PathBuf {
     parent.join(format!("quickstudy-{name}-{}", std::process::id()))
 }
 
-/// Whether a folder is in memory and has room for a gibibyte: containers often have one of 64 MiB.
+/// Tells if a folder has room for a gibibyte: in containers it often has 64 MiB.
 #[cfg(target_os = "linux")]
 fn has_room(folder: &Path) -> bool {
     nix::sys::statvfs::statvfs(folder).is_ok_and(|disk| disk.blocks_available() * disk.fragment_size() >= 1 << 30)
