@@ -1,7 +1,8 @@
 //! Animated GIFs of episodes.
 
 use crate::outcome::Stop;
-use crate::raster::{self, BACKGROUND, Painter, Picture, paint};
+use crate::raster::{Painter, Picture};
+use crate::scene_picture::{self, BACKGROUND, paint};
 use crate::sheet::{INK, Style, letter};
 use ::gif::{DisposalMethod, Encoder, Frame, Repeat};
 use quickstudy_core::env::Scene;
@@ -71,7 +72,7 @@ pub fn encode(clips: &[Clip], width: usize) -> Result<Vec<u8>, Stop> {
         return Err(Stop::user("there is no frame to record"));
     };
     let above = if frames().any(|(_, caption)| !caption.is_empty()) { CAPTION } else { 0 };
-    let height = raster::height(first.view, width) + above;
+    let height = scene_picture::height(first.view, width) + above;
     let (Ok(wide), Ok(high)) = (u16::try_from(width), u16::try_from(height)) else {
         return Err(Stop::user(format!("a GIF has at most 65535 pixels a side, got {width} × {height}")));
     };

@@ -47,6 +47,7 @@ pub mod recover;
 pub mod run;
 pub mod run_folder;
 pub mod run_settings;
+pub mod scene_picture;
 pub mod segments;
 pub mod sheet;
 pub mod signals;

@@ -5,7 +5,7 @@
 //! once, so that the joints of a stroke are not darker than the rest.
 
 use crate::outcome::Stop;
-use quickstudy_core::env::{Color, Scene, Shape};
+use quickstudy_core::env::Color;
 use std::ops::Range;
 
 /// An RGB picture.
@@ -36,34 +36,6 @@ impl Picture {
         writer.finish().map_err(failed)?;
         Ok(out)
     }
-}
-
-/// Paper: what is behind every scene.
-pub const BACKGROUND: [u8; 3] = [250, 250, 248];
-
-/// Paints a scene at `width` pixels across; the height follows from the view's aspect ratio.
-///
-/// Shapes with non-finite numbers are left out: a diverged state must not stop a recording.
-#[must_use]
-pub fn paint(scene: &Scene, width: usize) -> Picture {
-    let [xmin, _, _, ymax] = scene.view;
-    let scale = scale(scene.view, width);
-    let mut painter = Painter::new(width, height(scene.view, width), BACKGROUND);
-    let at = |p: &[f32; 2]| [(p[0] - xmin) * scale, (ymax - p[1]) * scale];
-    for shape in scene.shapes.iter().filter(|shape| shape.is_finite()) {
-        match shape {
-            Shape::Line { from, to, width, color } => painter.stroke(&[at(from), at(to)], width * scale, *color, 1.0),
-            Shape::Polyline { points, width, color } => {
-                let points: Vec<_> = points.iter().map(at).collect();
-                painter.stroke(&points, width * scale, *color, 1.0);
-            }
-            Shape::Circle { center, radius, color } => painter.disc(at(center), radius * scale, *color, 1.0),
-            Shape::Polygon { points, color } => {
-                painter.fill(&[points.iter().map(at).collect()], *color, 1.0);
-            }
-        }
-    }
-    painter.picture
 }
 
 /// A picture that is being painted, in pixels from its upper left corner.
@@ -117,18 +89,6 @@ impl Painter {
     fn blend(&mut self, color: Color, opacity: f32) {
         self.mask.blend_into(&mut self.picture, color, opacity, &self.clip);
     }
-}
-
-/// Pixels per unit of a view painted `width` pixels across.
-fn scale([xmin, xmax, ..]: [f32; 4], width: usize) -> f32 {
-    width as f32 / (xmax - xmin).max(1e-6)
-}
-
-/// Rows of a view painted `width` pixels across; at most four times the width.
-#[must_use]
-pub fn height(view: [f32; 4], width: usize) -> usize {
-    let rows = (view[3] - view[2]) * scale(view, width);
-    rows.round().clamp(1.0, 4.0 * width as f32) as usize
 }
 
 /// How much of each pixel a shape covers, and the rectangle outside of which it is 0.
@@ -274,65 +234,4 @@ fn sub(a: [f32; 2], b: [f32; 2]) -> [f32; 2] {
 
 fn dot(a: [f32; 2], b: [f32; 2]) -> f32 {
     a[0] * b[0] + a[1] * b[1]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Ink on a black-on-paper picture, in pixels of full coverage.
-    fn ink(picture: &Picture) -> f32 {
-        let paper = f32::from(BACKGROUND[0]);
-        picture.pixels.iter().map(|pixel| (paper - f32::from(pixel[0])) / paper).sum()
-    }
-
-    const BLACK: Color = Color::rgb(0, 0, 0);
-
-    fn scene(shape: Shape) -> Scene {
-        Scene::new([-1.0, 1.0, -0.5, 0.5]).with(shape)
-    }
-
-    #[test]
-    fn areas_are_those_of_geometry() {
-        // 100 pixels per unit.
-        for (shape, area) in [
-            (Shape::circle([0.1, 0.03], 0.3, BLACK), std::f32::consts::PI * 900.0),
-            (Shape::rect([-0.5, 0.5, -0.203, 0.2], BLACK), 100.0 * 40.3),
-            (Shape::polygon(vec![[-0.5, -0.4], [0.5, -0.4], [0.0, 0.4]], BLACK), 4000.0),
-            (Shape::line([-0.3, -0.1], [0.3, 0.15], 0.1, BLACK), 65.0 * 10.0 + std::f32::consts::PI * 25.0),
-        ] {
-            let picture = paint(&scene(shape.clone()), 200);
-            assert_eq!((picture.width, picture.height), (200, 100));
-            let found = ink(&picture);
-            assert!((found - area).abs() < 0.01 * area + 2.0, "{shape:?}: {found}, expected {area}");
-        }
-    }
-
-    #[test]
-    fn up_is_up_and_later_shapes_are_on_top() {
-        let picture = paint(
-            &scene(Shape::rect([-1.0, 1.0, 0.0, 0.5], BLACK)).with(Shape::circle([0.0, 0.25], 0.1, Color::GREEN)),
-            200,
-        );
-        assert_eq!(picture.pixels[10 * 200 + 10], [0, 0, 0]);
-        assert_eq!(picture.pixels[90 * 200 + 10], BACKGROUND);
-        assert_eq!(picture.pixels[25 * 200 + 100], [46, 150, 92]);
-    }
-
-    #[test]
-    fn shapes_outside_or_without_numbers_are_harmless() {
-        let empty = paint(&Scene::new([-1.0, 1.0, -0.5, 0.5]), 64);
-        for shape in [
-            Shape::circle([f32::NAN, 0.0], 0.2, BLACK),
-            Shape::circle([1e30, -1e30], 0.2, BLACK),
-            Shape::line([-9.0, -9.0], [-8.0, -8.0], 0.1, BLACK),
-            Shape::polygon(vec![], BLACK),
-            Shape::polyline(vec![], 0.1, BLACK),
-        ] {
-            assert_eq!(paint(&scene(shape), 64), empty);
-        }
-        // A hair line keeps its total ink: 100 pixels long, a fifth of a pixel wide.
-        let hair = paint(&scene(Shape::line([-0.5, 0.005], [0.5, 0.005], 0.002, BLACK)), 200);
-        assert!((ink(&hair) - 20.0).abs() < 1.5, "{}", ink(&hair));
-    }
 }

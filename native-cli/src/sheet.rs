@@ -172,6 +172,10 @@ impl Sheet {
                     self.disc(frame.at(*center), radius * frame.scale, *color);
                 }
                 Shape::Polygon { points, color } => self.fill(&at(points), *color, 1.0),
+                Shape::Text { at, height, text, color } => {
+                    let style = Style::new(height * frame.scale, *color).at(Anchor::Middle);
+                    self.text(text, frame.at(*at), style);
+                }
             }
         }
     }

@@ -1,12 +1,14 @@
 /** One shape of a picture; lengths are in the units of its view. */
 export interface Shape {
-  kind: "line" | "circle" | "polygon" | "polyline";
+  kind: "line" | "circle" | "polygon" | "polyline" | "text";
   /** `0xrrggbb`. */
   color: number;
-  /** Width of strokes, radius of circles. */
+  /** Width of strokes, radius of circles, height of letters. */
   size: number;
-  /** x and y of each point in turn: ends, centre, corners. */
+  /** x and y of each point in turn: ends, centre, corners, the middle of a text's baseline. */
   points: Float32Array;
+  /** The letters of a text. */
+  text?: string;
 }
 
 /** A picture of one state: shapes painted in order. */
@@ -16,7 +18,14 @@ export interface Scene {
   shapes: Shape[];
 }
 
-const KINDS = ["line", "circle", "polygon", "polyline"] as const;
+const KINDS = ["line", "circle", "polygon", "polyline", "text"] as const;
+
+/** A shape of the flat list: the points of a text are its place, then one for each character. */
+function shape(kind: Shape["kind"], color: number, size: number, points: Float32Array): Shape {
+  if (kind !== "text") return { kind, color, size, points };
+  const letters = points.subarray(2).filter((_, i) => i % 2 === 0);
+  return { kind, color, size, points: points.subarray(0, 2), text: String.fromCodePoint(...letters) };
+}
 
 /** Scenes from the flat list that `Viewer` and `draw` give. */
 export function* scenes(list: Float32Array): Generator<Scene> {
@@ -28,7 +37,7 @@ export function* scenes(list: Float32Array): Generator<Scene> {
     const shapes: Shape[] = [];
     for (let i = 0; i < count; i++) {
       const [kind, color, size, points] = [list[at]!, list[at + 1]!, list[at + 2]!, list[at + 3]!];
-      shapes.push({ kind: KINDS[kind]!, color, size, points: list.subarray(at + 4, at + 4 + 2 * points) });
+      shapes.push(shape(KINDS[kind]!, color, size, list.subarray(at + 4, at + 4 + 2 * points)));
       at += 4 + 2 * points;
     }
     yield { view, shapes };
@@ -50,6 +59,9 @@ type Canvas2D = Pick<
   | "lineWidth"
   | "fillStyle"
   | "strokeStyle"
+  | "fillText"
+  | "font"
+  | "textAlign"
 >;
 
 /** Where a view lies on a canvas: a point of it is at `x + scale * point.x`, `y - scale * point.y`. */
@@ -75,6 +87,18 @@ export function place(
   };
 }
 
+/** Writes a text. Letters are no part of a path. */
+function write(canvas: Canvas2D, { color, size, points, text }: Shape, { scale, x, y }: Place): void {
+  canvas.fillStyle = css(color);
+  canvas.font = `${scale * size}px sans-serif`;
+  canvas.textAlign = "center";
+  canvas.fillText(text ?? "", x + scale * points[0]!, y - scale * points[1]!);
+}
+
+function css(color: number): string {
+  return `#${color.toString(16).padStart(6, "0")}`;
+}
+
 /** Adds the outline of a shape to the path. */
 function trace(canvas: Canvas2D, { kind, size, points }: Shape, { scale, x, y }: Place): void {
   if (kind === "circle") {
@@ -93,7 +117,7 @@ function trace(canvas: Canvas2D, { kind, size, points }: Shape, { scale, x, y }:
 
 /** Fills or strokes the path in the way of a shape. */
 function ink(canvas: Canvas2D, { kind, color, size }: Shape, scale: number): void {
-  const style = `#${color.toString(16).padStart(6, "0")}`;
+  const style = css(color);
   if (kind === "line" || kind === "polyline") {
     canvas.strokeStyle = style;
     canvas.lineWidth = Math.max(scale * size, 1);
@@ -118,6 +142,12 @@ function paintAt(canvas: Canvas2D, all: readonly (readonly [Scene, Place])[]): v
     for (const [{ shapes }, at] of all) {
       const shape = shapes[i];
       if (!shape) {
+        continue;
+      }
+      if (shape.kind === "text") {
+        if (last) ink(canvas, ...last);
+        last = undefined;
+        write(canvas, shape, at);
         continue;
       }
       if (!last || !alike(last[0], shape) || last[1] !== at.scale) {

@@ -1,5 +1,7 @@
 //! Pictures as flat lists of numbers: thousands of shapes cross to JavaScript as one typed array.
 
+use std::iter;
+
 use quickstudy_core::env::{Color, Scene, Shape, builtin};
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -10,9 +12,11 @@ const LINE: f32 = 0.0;
 const CIRCLE: f32 = 1.0;
 const POLYGON: f32 = 2.0;
 const POLYLINE: f32 = 3.0;
+const TEXT: f32 = 4.0;
 
 /// A scene: number of shapes, view `[xmin, xmax, ymin, ymax]`, then each shape: kind, colour as `0xrrggbb`,
-/// width or radius, number of points, points.
+/// width, radius or height of letters, number of points, points. The points of a text are its place, then one for each
+/// character: its code point, and 0.
 pub fn append(list: &mut Vec<f32>, scene: &Scene) {
     list.push(scene.shapes.len() as f32);
     list.extend(scene.view);
@@ -22,6 +26,11 @@ pub fn append(list: &mut Vec<f32>, scene: &Scene) {
             Shape::Circle { center, radius, color } => push(list, CIRCLE, *color, *radius, &[*center]),
             Shape::Polygon { points, color } => push(list, POLYGON, *color, 0.0, points),
             Shape::Polyline { points, width, color } => push(list, POLYLINE, *color, *width, points),
+            Shape::Text { at, height, text, color } => {
+                // Exact: code points are below 2²⁴.
+                let letters = text.chars().map(|letter| [u32::from(letter) as f32, 0.0]);
+                push(list, TEXT, *color, *height, &iter::once(*at).chain(letters).collect::<Vec<_>>());
+            }
         }
     }
 }
@@ -58,12 +67,14 @@ mod tests {
         let scene = Scene::new([-1.0, 1.0, 0.0, 2.0])
             .with(Shape::line([0.0, 0.5], [1.0, 1.5], 0.25, Color::rgb(1, 2, 3)))
             .with(Shape::circle([0.5, 0.25], 2.0, Color::rgb(255, 255, 255)))
-            .with(Shape::polygon(vec![[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], Color::rgb(0, 0, 255)));
+            .with(Shape::polygon(vec![[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], Color::rgb(0, 0, 255)))
+            .with(Shape::text([0.5, 1.0], 0.25, "aθ", Color::rgb(0, 0, 2)));
         let mut list = Vec::new();
         append(&mut list, &scene);
-        assert_eq!(list[..5], [3.0, -1.0, 1.0, 0.0, 2.0]);
+        assert_eq!(list[..5], [4.0, -1.0, 1.0, 0.0, 2.0]);
         assert_eq!(list[5..13], [0.0, f32::from(1_u8) * 65536.0 + 515.0, 0.25, 2.0, 0.0, 0.5, 1.0, 1.5]);
         assert_eq!(list[13..19], [1.0, 16_777_215.0, 2.0, 1.0, 0.5, 0.25]);
-        assert_eq!(list[19..], [2.0, 255.0, 0.0, 3.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0]);
+        assert_eq!(list[19..29], [2.0, 255.0, 0.0, 3.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0]);
+        assert_eq!(list[29..], [4.0, 2.0, 0.25, 3.0, 0.5, 1.0, 97.0, 0.0, 952.0, 0.0]);
     }
 }

@@ -61,6 +61,13 @@ impl EnvDef {
         self.state_len
     }
 
+    /// The names of a state's numbers, in order: those of the fields, such as `speed` or `links.2.angle`; an array's
+    /// numbers are counted from 0.
+    #[must_use]
+    pub fn state_names(&self) -> Vec<String> {
+        self.env.state_names()
+    }
+
     /// Shapes to paint a state.
     ///
     /// # Errors

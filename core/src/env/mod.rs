@@ -139,8 +139,8 @@ pub trait Env: Sized + Send + Sync + 'static {
     }
 
     /// Shapes to paint: pictures, GIFs and the web page share it. By default a [bar](Scene::bars) for each number of
-    /// the state.
+    /// the state, with its name.
     fn draw(&self, state: &[f32], _task: &[f32]) -> Scene {
-        Scene::bars(state)
+        Scene::bars(&<Self::State<f64> as Fields<f64>>::names(""), state)
     }
 }

@@ -77,6 +77,17 @@ pub enum Shape {
         /// Stroke colour.
         color: Color,
     },
+    /// A line of text, as wide as its letters are.
+    Text {
+        /// The middle of its baseline.
+        at: [f32; 2],
+        /// Height of the letters: the size of the font.
+        height: f32,
+        /// The letters.
+        text: String,
+        /// Colour.
+        color: Color,
+    },
 }
 
 impl Shape {
@@ -110,6 +121,12 @@ impl Shape {
         Self::Polyline { points, width, color }
     }
 
+    /// A line of text with the middle of its baseline at a place.
+    #[must_use]
+    pub fn text(at: [f32; 2], height: f32, text: impl Into<String>, color: Color) -> Self {
+        Self::Text { at, height, text: text.into(), color }
+    }
+
     /// Tells whether every number of the shape is finite.
     #[must_use]
     pub fn is_finite(&self) -> bool {
@@ -119,6 +136,7 @@ impl Shape {
             Self::Circle { center, radius, .. } => point(center) && radius.is_finite(),
             Self::Polygon { points, .. } => points.iter().all(point),
             Self::Polyline { points, width, .. } => points.iter().all(point) && width.is_finite(),
+            Self::Text { at, height, .. } => point(at) && height.is_finite(),
         }
     }
 }
@@ -140,9 +158,9 @@ impl Scene {
     }
 
     /// A bar for each number, side by side, upwards or downwards from 0. They come near to a length of 1 where
-    /// numbers are large: x is drawn as x / (1 + |x|).
+    /// numbers are large: x is drawn as x / (1 + |x|). The name of each is on the other side of 0.
     #[must_use]
-    pub fn bars(numbers: &[f32]) -> Self {
+    pub fn bars(names: &[String], numbers: &[f32]) -> Self {
         let count = numbers.len().max(1) as f32;
         let half = 1.2_f32.max(0.5 * count);
         let scene = Scene::new([0.5 * count - half, 0.5 * count + half, -1.2, 1.2]);
@@ -151,8 +169,15 @@ impl Scene {
             let left = i as f32 + 0.1;
             Shape::rect([left, left + 0.8, height.min(0.0), height.max(0.0)], Color::BLUE)
         };
+        let label = |(i, (name, x)): (usize, (&String, &f32))| {
+            // As high as fits: letters are about 0.6 times as wide as high.
+            let height = (1.5 / name.chars().count().max(1) as f32).min(0.18);
+            let below = if *x < 0.0 { 0.1 } else { -0.1 - 0.75 * height };
+            Shape::text([i as f32 + 0.5, below], height, name, Color::INK)
+        };
         let scene = numbers.iter().enumerate().map(bar).fold(scene, Scene::with);
-        scene.with(Shape::line([0.0, 0.0], [count, 0.0], 0.03, Color::INK))
+        let scene = scene.with(Shape::line([0.0, 0.0], [count, 0.0], 0.03, Color::INK));
+        names.iter().zip(numbers).enumerate().map(label).fold(scene, Scene::with)
     }
 
     /// Adds a shape on top and returns the scene.
@@ -169,7 +194,8 @@ mod tests {
 
     #[test]
     fn bars_stay_in_sight_and_show_where_zero_is() {
-        let scene = Scene::bars(&[0.0, 1.0, -3.0, f32::MAX, f32::NAN]);
+        let names = ["x", "speed", "links.2.angle", "3", "y"].map(str::to_owned);
+        let scene = Scene::bars(&names, &[0.0, 1.0, -3.0, f32::MAX, f32::NAN]);
         assert_eq!(scene.view, [0.0, 5.0, -1.2, 1.2]);
         let corners = |shape: &Shape| match shape {
             Shape::Polygon { points, .. } => (points[0], points[2]),
@@ -180,7 +206,13 @@ mod tests {
         for (i, (low, high)) in [(0.0, 0.0), (0.0, 0.5), (-0.75, 0.0), (0.0, 1.0), (0.0, 0.0)].into_iter().enumerate() {
             assert!(near(bars[i].0, [i as f32 + 0.1, low]) && near(bars[i].1, [i as f32 + 0.9, high]), "{bars:?}");
         }
-        assert!(scene.shapes.iter().all(Shape::is_finite) && scene.shapes.len() == 6);
+        assert!(scene.shapes.iter().all(Shape::is_finite) && scene.shapes.len() == 11);
+        for (i, name) in names.iter().enumerate() {
+            let Shape::Text { at: [x, y], height, text, .. } = &scene.shapes[6 + i] else { panic!("{scene:?}") };
+            assert_eq!((text, *x), (name, i as f32 + 0.5));
+            // Beside its bar, on the other side of 0.
+            assert!((*y > 0.0) == (i == 2) && *height <= 0.18 && 0.6 * height * text.len() as f32 <= 1.0);
+        }
     }
 
     #[test]

@@ -147,6 +147,15 @@ impl EnvPlace {
         }
     }
 
+    /// The names of these numbers; empty on the host.
+    #[must_use]
+    pub fn state_names(&self) -> Vec<String> {
+        match self {
+            EnvPlace::Device(env) => env.state_names(),
+            EnvPlace::Host(_) => Vec::new(),
+        }
+    }
+
     /// True where environments are on the host.
     #[must_use]
     pub fn on_host(&self) -> bool {

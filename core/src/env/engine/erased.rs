@@ -9,7 +9,6 @@ use super::job::Block;
 use super::lanes::{LaneBits, Lanes};
 use super::{step, traced};
 use crate::backend::cpu::simd::isa::Isa;
-#[cfg(feature = "standalone")]
 use crate::env::fields::Fields;
 use crate::env::real::Bits;
 #[cfg(feature = "standalone")]
@@ -26,6 +25,8 @@ pub trait Erased: Send + Sync {
     fn spec(&self) -> EnvSpec;
     /// The environment with another spec.
     fn with_spec(&self, spec: Arc<EnvSpec>) -> EnvDef;
+    /// The names of a state's numbers.
+    fn state_names(&self) -> Vec<String>;
     fn draw(&self, state: &[f32], task: &[f32]) -> Scene;
     fn trace_reset(&self, inputs: &[Tensor]) -> Vec<Tensor>;
     fn trace_step(&self, inputs: &[Tensor]) -> Vec<Tensor>;
@@ -60,6 +61,9 @@ impl<E: Env> Erased for Typed<E> {
     }
     fn with_spec(&self, spec: Arc<EnvSpec>) -> EnvDef {
         EnvDef::with_spec(self.env.clone(), spec)
+    }
+    fn state_names(&self) -> Vec<String> {
+        <E::State<f64> as Fields<f64>>::names("")
     }
     fn draw(&self, state: &[f32], task: &[f32]) -> Scene {
         self.env.draw(state, task)

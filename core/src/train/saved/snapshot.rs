@@ -66,6 +66,9 @@ pub(in crate::train) struct Header {
     pub budget: EndRule,
     /// The settings that the algorithm looks at.
     pub config: toml::Table,
+    /// The names of the numbers of an environment's state, where the file holds such states.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub state: Vec<String>,
     /// The rings whose rows are in segments instead of the file's tensors.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rings: Vec<Ring>,
@@ -91,6 +94,8 @@ struct Written<'a> {
     budget: EndRule,
     config: toml::Table,
     #[serde(default)]
+    state: Vec<String>,
+    #[serde(default)]
     rings: Vec<Ring>,
     /// The digits of the checksum, at their place in the header's text.
     checksum: &'a str,
@@ -111,6 +116,7 @@ impl Written<'_> {
             env_steps,
             budget,
             config,
+            state,
             rings,
             checksum,
         } = self;
@@ -142,6 +148,7 @@ impl Written<'_> {
             env_steps,
             budget,
             config,
+            state,
             rings,
             checksum,
         };
@@ -240,6 +247,7 @@ impl Header {
             env_steps: 0,
             budget: EndRule::Made,
             config,
+            state: Vec::new(),
             rings: Vec::new(),
             checksum: String::new(),
         }

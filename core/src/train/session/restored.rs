@@ -37,6 +37,7 @@ pub(in crate::train) fn restored(device: &Device, own: &Own<'_>, snapshots: &[Sa
     };
     decoded.iter().try_for_each(|(header, ..)| check_alike(header, first))?;
     let setup = saved::setup(&decoded.iter().map(|(header, ..)| header).collect::<Vec<_>>(), algorithm, own)?;
+    decoded.iter().try_for_each(|(header, ..)| check_state(header, &setup))?;
     let fitted = setup.fitted();
     let mut seeds = Vec::with_capacity(decoded.len());
     for (header, _, tensors) in &decoded {
@@ -158,6 +159,25 @@ fn check_alike(header: &Header, first: &Header) -> Result<()> {
         return Err(wrong("the runs differ in more than the seed; resume them one by one"));
     }
     Ok(())
+}
+
+/// Checks that the numbers of an environment's state are those that the environment still has, in the same order. Files
+/// of older versions do not name them.
+fn check_state(header: &Header, setup: &Setup) -> Result<()> {
+    let now = setup.env.state_names();
+    if header.state.is_empty() || header.state == now {
+        return Ok(());
+    }
+    let at = header.state.iter().zip(&now).position(|(then, now)| then != now);
+    let env = &header.env;
+    Err(wrong(match at {
+        Some(at) => format!(
+            "number {at} of a state of `{env}` was `{}`, and is `{}` now: the environment was changed; go on with its \
+             earlier version, or begin a new run",
+            header.state[at], now[at]
+        ),
+        None => format!("a state of `{env}` had {} numbers, and has {} now", header.state.len(), now.len()),
+    }))
 }
 
 /// Checks that the next row of a ring is the one that follows `added` rows.

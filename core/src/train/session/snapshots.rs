@@ -228,6 +228,9 @@ impl<'a> Snapshots<'a> {
         let mut header = header.with_rings(rings, setup.fitted().counts_steps());
         (header.steps, header.iteration) = (setup.steps, iteration);
         header.env_steps = session.steps_made(index);
+        if entries.iter().any(|entry| entry.name == seed_array::name("env_state")) {
+            header.state = setup.env.state_names();
+        }
         let bytes = snapshot::encode(header, &entries)?;
         drop(entries);
         self.check(&bytes).map_err(unsaved)?;

@@ -414,3 +414,24 @@ fn a_tensor_that_is_named_twice_is_refused() {
     let error = Session::restore(&Device::cpu(1), &[&crafted]).unwrap_err();
     assert!(matches!(&error, Error::Snapshot(text) if text.contains("names a tensor twice")), "{error}");
 }
+
+#[test]
+fn states_of_environments_are_named_and_go_only_to_the_numbers_of_their_names() {
+    let [file, policy] = files(&session("ppo", "pendulum", PPO));
+    let named = r#""state":["theta","theta_dot"],"#;
+    assert!(file.header.contains(named) && !policy.header.contains("\"state\""), "{}", file.header);
+    let renamed = |names: &str| {
+        let header = file.header.replace(named, names);
+        assert_ne!(header, file.header);
+        restored(&Crafted { header, ..file.clone() })
+    };
+    // Files of older versions do not name them.
+    renamed("").unwrap();
+    let error = renamed(r#""state":["theta_dot","theta"],"#).unwrap_err().to_string();
+    assert!(error.contains("number 0 of a state of `pendulum` was `theta_dot`, and is `theta` now"), "{error}");
+    let error = renamed(r#""state":["theta","theta_dot","time"],"#).unwrap_err().to_string();
+    assert!(error.contains("a state of `pendulum` had 3 numbers, and has 2 now"), "{error}");
+    // Iterations of whole episodes leave no states.
+    let [whole, _] = files(&session("ppo", "pendulum", &PPO.replace("sde = true", "sde = false\nmin_rollouts = 1")));
+    assert!(!whole.header.contains("\"state\""), "{}", whole.header);
+}
