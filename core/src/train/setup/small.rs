@@ -16,6 +16,7 @@ minibatches = 2
 epochs = 2
 critic_epochs = 2
 cg_iterations = 2
+backtracks = 3
 n_samples = 8
 episodes = 2
 memory_size = 2000
