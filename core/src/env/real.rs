@@ -87,9 +87,18 @@ pub trait Real:
     /// Words of as many lanes.
     type Bits: Bits;
 
+    /// True where values are not known while code runs: in a trace.
+    const TRACED: bool = false;
+
     /// A constant. In sums, differences and products behind a number a plain `f64` does as well: `x * 0.5 + 1.0`.
     /// Combine constants before (`R::lit(g * m)`, not `R::lit(g) * R::lit(m)`): it costs nothing then.
     fn lit(value: f64) -> Self;
+    /// A constant from a table. Engines keep their constants as data; code that is as long as they are many does not
+    /// have to hold them.
+    #[inline(always)]
+    fn constant(value: Constant) -> Self {
+        Self::lit(value.wide)
+    }
     /// 1/x
     fn recip(self) -> Self;
     /// √x; NaN below 0.
@@ -181,6 +190,65 @@ pub trait Real:
             state = f(state);
         }
         state
+    }
+    /// Changes `state` by `f` with each row of a table in turn, until `f` returns false. A loop over all rows when
+    /// traced.
+    ///
+    /// So `f` may return false only where all further rows would leave the state as it is, and where
+    /// [`Mask::any`] says so. It is called from one place; large ones call their parts by [`Real::apart`].
+    #[inline(always)]
+    fn fold<const C: usize>(rows: &[[f64; C]], state: &mut [Self], mut f: impl FnMut(&mut [Self], [Self; C]) -> bool) {
+        for row in rows {
+            if !f(state, row.map(Self::lit)) {
+                break;
+            }
+        }
+    }
+    /// Does a large part of a step as a function of its own, which is compiled once for this type of number and not
+    /// wherever it is called, and for the same instruction set.
+    #[inline(always)]
+    fn apart<P: Part>(part: P) -> P::Output {
+        /// Not inlined.
+        #[inline(never)]
+        fn done<P: Part>(part: P) -> P::Output {
+            part.done()
+        }
+        done(part)
+    }
+}
+
+/// A part of a step that [`Real::apart`] compiles as a function of its own. Numbers go in and come out by reference.
+pub trait Part {
+    /// Its result.
+    type Output;
+    /// Does it. To be marked `#[inline(always)]`, as all that it calls.
+    fn done(self) -> Self::Output;
+}
+
+/// A constant of an engine, in the precisions in which it is needed: kept in tables, as data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Constant {
+    wide: f64,
+    pub(super) narrow: f32,
+}
+
+impl Constant {
+    /// A constant of this value.
+    #[must_use]
+    pub const fn new(value: f64) -> Self {
+        Self { wide: value, narrow: value as f32 }
+    }
+
+    /// The value.
+    #[must_use]
+    pub const fn get(self) -> f64 {
+        self.wide
+    }
+}
+
+impl From<f64> for Constant {
+    fn from(value: f64) -> Self {
+        Self::new(value)
     }
 }
 

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bodies;
 mod dqn;
 mod envs;
 mod executor;

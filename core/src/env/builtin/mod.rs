@@ -6,12 +6,16 @@ pub mod bit_flip;
 pub mod cartpole;
 pub mod dark_room;
 pub mod grid_world;
+pub mod inverted_double_pendulum;
+pub mod inverted_pendulum;
 pub mod key_door;
+pub mod locomotion;
 pub mod mountain_car;
 pub mod mountain_car_continuous;
 mod parameters;
 pub mod pendulum;
 pub mod point;
+pub mod reacher;
 pub mod tabular_mdp;
 
 pub use parameters::Parameter;
@@ -25,11 +29,15 @@ use self::bit_flip::BitFlip;
 use self::cartpole::CartPole;
 use self::dark_room::DarkRoom;
 use self::grid_world::GridWorld;
+use self::inverted_double_pendulum::InvertedDoublePendulum;
+use self::inverted_pendulum::InvertedPendulum;
 use self::key_door::KeyDoor;
+use self::locomotion::{half_cheetah, hopper, swimmer, walker2d};
 use self::mountain_car::MountainCar;
 use self::mountain_car_continuous::MountainCarContinuous;
 use self::pendulum::Pendulum;
 use self::point::{PointArena, PointCorner, PointGoal, PointHalfCircle, PointMomentum, PointReward, PointWalls};
+use self::reacher::Reacher;
 use self::tabular_mdp::TabularMdp;
 use crate::env::time_limit::{self, TIME_LIMIT};
 use crate::env::{Env, EnvDef};
@@ -47,6 +55,13 @@ const BUILTIN: &[BuiltinEntry] = &[
     ("mountain-car-continuous", &[], standard::<MountainCarContinuous>),
     ("grid-world", &[MAP], |p| EnvDef::new(GridWorld::map(p.text("map").unwrap_or(&MAP.default))?)),
     ("bit-flip", &[BITS], |p| EnvDef::new(BitFlip { bits: p.whole("bits", BitFlip::default().bits, BitFlip::BITS)? })),
+    ("half-cheetah", &[], |_| EnvDef::new(half_cheetah()?)),
+    ("hopper", &[], |_| EnvDef::new(hopper()?)),
+    ("walker2d", &[], |_| EnvDef::new(walker2d()?)),
+    ("swimmer", &[], |_| EnvDef::new(swimmer()?)),
+    ("reacher", &[], |_| EnvDef::new(Reacher::new()?)),
+    ("inverted-pendulum", &[], |_| EnvDef::new(InvertedPendulum::new()?)),
+    ("inverted-double-pendulum", &[], |_| EnvDef::new(InvertedDoublePendulum::new()?)),
     ("point-origin", &[], |_| EnvDef::new(PointGoal::origin())),
     ("point", &[], |_| EnvDef::new(PointGoal::anywhere())),
     ("navigation", &[], |_| EnvDef::new(PointGoal::navigation())),

@@ -69,6 +69,7 @@ impl Bits for Tensor {
 impl Real for Tensor {
     type Mask = Tensor;
     type Bits = Tensor;
+    const TRACED: bool = true;
 
     fn lit(value: f64) -> Self {
         Tensor::constant_f32(value)
@@ -161,6 +162,22 @@ impl Real for Tensor {
             Loop { carry: (0..S::N).map(|i| next.get(i).broadcast_to(&shapes[i])).collect(), ys: Vec::new() }
         });
         S::from_fn(|i| carry[i])
+    }
+    fn fold<const C: usize>(rows: &[[f64; C]], state: &mut [Self], mut f: impl FnMut(&mut [Self], [Self; C]) -> bool) {
+        let Some(first) = rows.first() else { return };
+        // Carries keep their shapes: all take that of what one application leads to. Its nodes are dropped as unused.
+        let mut once = state.to_vec();
+        f(&mut once, first.map(Self::lit));
+        let all = state.iter().chain(&once).fold(Self::lit(0.0), |sum, x| sum + *x * 0.0).shape();
+        let shaped = |values: &[Tensor]| values.iter().map(|value| value.broadcast_to(&all)).collect::<Vec<_>>();
+        let tables: Vec<Tensor> =
+            (0..C).map(|column| Tensor::literal_f32(&rows.iter().map(|row| row[column]).collect::<Vec<_>>())).collect();
+        let (carry, _) = scan(rows.len(), false, &shaped(state), &tables, |_, carry, row| {
+            let mut next = carry.to_vec();
+            f(&mut next, std::array::from_fn(|column| row[column]));
+            Loop { carry: shaped(&next), ys: Vec::new() }
+        });
+        state.copy_from_slice(&carry);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-use crate::env::real::{Bits, Mask, Real};
+use crate::env::real::{Bits, Constant, Mask, Real};
 use crate::math;
 
 /// `N` numbers side by side, one environment each. Aligned for the widest vector register.
@@ -193,6 +193,10 @@ impl<const N: usize> Real for Lanes<N> {
     #[inline(always)]
     fn lit(value: f64) -> Self {
         Lanes([value as f32; N])
+    }
+    #[inline(always)]
+    fn constant(value: Constant) -> Self {
+        Lanes([value.narrow; N])
     }
     functions! {
         recip: |a| 1.0 / a;

@@ -6,7 +6,7 @@
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-use crate::env::real::{Bits, Mask, Real};
+use crate::env::real::{Bits, Constant, Mask, Part, Real};
 use crate::math::{self, Float};
 
 /// A vector register of `f32` lanes.
@@ -18,6 +18,8 @@ pub(in crate::env) trait Register: Copy + 'static {
     type Mask: Copy + 'static;
     const LANES: usize;
 
+    /// Does a part in a function of its own, compiled for the instruction set.
+    fn apart<P: Part>(part: P) -> P::Output;
     fn load(from: &[f32]) -> Self;
     fn store(self, to: &mut [f32]);
     fn splat(value: f32) -> Self;
@@ -265,6 +267,14 @@ impl<V: Register> Real for Reg<V> {
     #[inline(always)]
     fn lit(value: f64) -> Self {
         Reg(V::splat(value as f32))
+    }
+    #[inline(always)]
+    fn constant(value: Constant) -> Self {
+        Reg(V::splat(value.narrow))
+    }
+    #[inline(always)]
+    fn apart<P: Part>(part: P) -> P::Output {
+        V::apart(part)
     }
     #[inline(always)]
     fn recip(self) -> Self {

@@ -188,8 +188,12 @@ fn rows_equal_single_environments_with_resets_and_time_limits() {
         let bounds = action_bounds(spec);
         let task = sample(&spec.task.iter().map(|d| (d.low, d.high)).collect::<Vec<_>>(), &mut rng);
         let (f, a, o, d) = (env.state_len(), bounds.len(), spec.observation.len(), spec.task.len());
-        // Rows start at zero, one step before the limit here and there.
-        let (mut states, mut steps) = (vec![vec![0.0_f32; f]; COUNT], vec![0_u32; COUNT]);
+        // Rows begin new episodes, one step before the limit here and there.
+        let first = |i: usize| env.reset(&task[i * d..(i + 1) * d], [7, 7], i as u32).unwrap();
+        let mut states: Vec<Vec<f32>> = (0..COUNT).map(first).collect();
+        let mut steps = vec![0_u32; COUNT];
+        let numbers = [&ROWS[..], &[f]].concat();
+        rows.state.insert("state", device.array_f32(&numbers, &states.concat()).unwrap());
         for (i, s) in steps.iter_mut().enumerate() {
             *s = if i % 5 == 0 { (spec.horizon as u32 - 1).saturating_sub(i as u32 / 5) } else { 0 };
         }

@@ -8,12 +8,23 @@ use std::arch::x86_64::*;
 
 use super::{f32_to_u32, lanewise, u32_to_f32};
 use crate::env::engine::register::Register;
+use crate::env::real::Part;
 
 impl Register for __m256 {
     type Int = __m256i;
     type Mask = __m256;
     const LANES: usize = 8;
 
+    #[inline(always)]
+    fn apart<P: Part>(part: P) -> P::Output {
+        /// Not inlined.
+        #[inline(never)]
+        #[target_feature(enable = "avx2,fma")]
+        fn done<P: Part>(part: P) -> P::Output {
+            part.done()
+        }
+        unsafe { done(part) }
+    }
     #[inline(always)]
     fn load(from: &[f32]) -> Self {
         assert!(from.len() >= 8);

@@ -7,12 +7,23 @@
 use std::arch::x86_64::*;
 
 use crate::env::engine::register::Register;
+use crate::env::real::Part;
 
 impl Register for __m512 {
     type Int = __m512i;
     type Mask = __mmask16;
     const LANES: usize = 16;
 
+    #[inline(always)]
+    fn apart<P: Part>(part: P) -> P::Output {
+        /// Not inlined.
+        #[inline(never)]
+        #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
+        fn done<P: Part>(part: P) -> P::Output {
+            part.done()
+        }
+        unsafe { done(part) }
+    }
     #[inline(always)]
     fn load(from: &[f32]) -> Self {
         assert!(from.len() >= 16);

@@ -1,0 +1,102 @@
+//! Forces without contacts and limits, and the rows of these.
+
+use super::contact;
+use super::inertia::{inertias, joint_forces};
+use super::kinematics::{poses, velocity};
+use super::model::Model;
+use super::motion::Motion;
+use crate::env::{Part, Real};
+
+/// Computes, of joints at positions `q` and speeds `v`: poses, inertias, smooth forces along the joints, and the rows.
+pub(super) struct Prepare<'a, 'm, R: Real> {
+    pub motion: &'a mut Motion<'m, R>,
+    pub q: &'a [R],
+    pub v: &'a [R],
+}
+
+impl<R: Real> Part for Prepare<'_, '_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn done(self) {
+        let Self { motion, q, v } = self;
+        let model = motion.model;
+        poses(model, q, v, &mut motion.angles, &mut motion.poses);
+        inertias(model, &motion.poses, &mut motion.inertias);
+        smooth(motion, q, v);
+        let height = model.root[1].map_or(R::lit(0.0), |dof| q[dof]) + R::constant(model.height);
+        for (point, row) in model.points.iter().zip(&mut motion.points) {
+            *row = contact::point(point, &motion.poses[point.link], height);
+        }
+        for (limit, row) in model.limits.iter().zip(&mut motion.limits) {
+            *row = contact::limit(limit, q[limit.dof], v[limit.dof]);
+        }
+        let links = model.links.len();
+        for (i, pair) in model.pairs.iter().enumerate() {
+            let row = &mut motion.touch_rows[i * links..(i + 1) * links];
+            motion.touches[i] = contact::touch(model, pair, &motion.poses, v, row);
+        }
+    }
+}
+
+/// Motors, springs, dampers, the fluid, and what inertia and gravity do by themselves (recursive Newton–Euler).
+#[inline(always)]
+fn smooth<R: Real>(motion: &mut Motion<'_, R>, q: &[R], v: &[R]) {
+    let model = motion.model;
+    let Motion { poses, accelerations, forces, smooth, drive, .. } = motion;
+    for (i, link) in model.links.iter().enumerate() {
+        let pose = poses[i];
+        // The acceleration of its hinge if no joint accelerates, gravity taken away.
+        let hinge = if i == 0 {
+            model.gravity.map(|g| -R::constant(g))
+        } else {
+            let parent = &poses[link.parent];
+            let squared = parent.twist[0] * parent.twist[0];
+            let at = accelerations[link.parent];
+            let side = |axis: usize| at[axis] - squared * (pose.origin[axis] - parent.origin[axis]);
+            [side(0), side(1)]
+        };
+        accelerations[i] = hinge;
+        let squared = pose.twist[0] * pose.twist[0];
+        let mass = R::constant(link.mass);
+        let force = |axis: usize| mass * (hinge[axis] - squared * (pose.com[axis] - pose.origin[axis]));
+        let (mut along, mut up) = (force(0), force(1));
+        let mut turn = R::lit(0.0);
+        if let Some(fluid) = model.fluid {
+            let [fx, fz, torque] = drag(model, i, poses, fluid.map(R::constant));
+            (along, up, turn) = (along - fx, up - fz, -torque);
+        }
+        forces[i] = [turn + (pose.com[1] * along - pose.com[0] * up), along, up];
+    }
+    joint_forces(model, poses, forces, smooth);
+    for (i, dof) in model.dofs.iter().enumerate() {
+        let mut against = smooth[i];
+        if dof.damping.get() != 0.0 {
+            against = R::constant(dof.damping) * v[i] + against;
+        }
+        if dof.stiffness.get() != 0.0 {
+            against = R::constant(dof.stiffness) * (q[i] - R::constant(dof.spring)) + against;
+        }
+        smooth[i] = drive[i] - against;
+    }
+}
+
+/// The force and the torque of a fluid on a link.
+#[inline(always)]
+fn drag<R: Real>(
+    model: &Model,
+    link: usize,
+    poses: &[super::kinematics::Pose<R>],
+    [density, viscosity]: [R; 2],
+) -> [R; 3] {
+    let (pose, of) = (&poses[link], &model.links[link].fluid);
+    let [vx, vz] = velocity(&pose.twist, pose.com);
+    let [ax, az] = pose.turned(of.first.map(R::constant));
+    // The second side is the first, turned from X to Z.
+    let (a, b) = (vx * ax + vz * az, vz * ax - vx * az);
+    let [slow, slow_turn] = of.slow.map(|c| R::constant(c) * viscosity);
+    let [fast_a, fast_b, fast_turn] = of.fast.map(|c| R::constant(c) * density);
+    let drag = |v: R, slow: R, fast: R| -((slow + fast * v.abs()) * v);
+    let (fa, fb) = (drag(a, slow, fast_a), drag(b, slow, fast_b));
+    [fa * ax - fb * az, fa * az + fb * ax, drag(pose.twist[0], slow_turn, fast_turn)]
+}

@@ -1,0 +1,151 @@
+//! Masses and inertias: of shapes, and of links about the root.
+
+use super::body::Capsule;
+use super::kinematics::Pose;
+use super::model::Model;
+use crate::env::Real;
+
+/// The mass of a shape or of several, their centre, and their moments of inertia about it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Solid {
+    pub mass: f64,
+    pub center: [f64; 2],
+    /// About the normal of the plane.
+    pub normal: f64,
+    /// In the plane: about X, about Z, and their product of inertia, which a box of fluid needs.
+    pub plane: [f64; 3],
+}
+
+impl Solid {
+    /// A capsule (MuJoCo's `mjCGeom`): two half spheres and a cylinder between them.
+    pub fn of(capsule: &Capsule) -> Self {
+        let Capsule { ends: [[ax, az], [bx, bz]], radius: r, density, .. } = *capsule;
+        let (dx, dz) = (bx - ax, bz - az);
+        let length = dx.hypot(dz);
+        let mass = density * std::f64::consts::PI * r * r * (length + 4.0 / 3.0 * r);
+        let sphere = mass * 4.0 * r / (4.0 * r + 3.0 * length);
+        let cylinder = mass - sphere;
+        let across = cylinder * (3.0 * r * r + length * length) / 12.0
+            + 0.4 * sphere * r * r
+            + sphere * length * (3.0 * r + 2.0 * length) / 8.0;
+        let along = cylinder * r * r / 2.0 + 0.4 * sphere * r * r;
+        // The axis lies in the plane.
+        let [x, z] = if length > 0.0 { [dx / length, dz / length] } else { [0.0, 1.0] };
+        Self {
+            mass,
+            center: [0.5 * (ax + bx), 0.5 * (az + bz)],
+            normal: across,
+            plane: [along * x * x + across * z * z, along * z * z + across * x * x, (along - across) * x * z],
+        }
+    }
+
+    /// Several as one.
+    pub fn sum(all: &[Self]) -> Self {
+        let mass: f64 = all.iter().map(|s| s.mass).sum();
+        let mean = |axis: usize| all.iter().map(|s| s.mass * s.center[axis]).sum::<f64>() / mass;
+        let center = [mean(0), mean(1)];
+        let mut sum = Self { mass, center, ..Self::default() };
+        for solid in all {
+            let (dx, dz, m) = (solid.center[0] - center[0], solid.center[1] - center[1], solid.mass);
+            sum.normal += solid.normal + m * (dx * dx + dz * dz);
+            sum.plane[0] += solid.plane[0] + m * dz * dz;
+            sum.plane[1] += solid.plane[1] + m * dx * dx;
+            sum.plane[2] += solid.plane[2] - m * dx * dz;
+        }
+        sum
+    }
+
+    /// The same with another density.
+    pub fn scaled(mut self, by: f64) -> Self {
+        self.mass *= by;
+        self.normal *= by;
+        self.plane = self.plane.map(|x| x * by);
+        self
+    }
+}
+
+/// A symmetric matrix that turns a twist (turning, speed along X, along Z) of what is at the root into forces there:
+/// its entries (0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2).
+pub(super) type Spatial<R> = [R; 6];
+
+/// The inertia of each link.
+#[inline(always)]
+pub(super) fn inertias<R: Real>(model: &Model, poses: &[Pose<R>], out: &mut [Spatial<R>]) {
+    for ((link, pose), out) in model.links.iter().zip(poses).zip(out) {
+        let mass = R::constant(link.mass);
+        let [x, z] = pose.com;
+        let (mx, mz) = (mass * x, mass * z);
+        *out = [mx * x + mz * z + R::constant(link.inertia), mz, -mx, mass, R::lit(0.0), mass];
+    }
+}
+
+/// What a matrix makes of a twist.
+#[inline(always)]
+pub(super) fn times<R: Real>(s: &Spatial<R>, t: &[R; 3]) -> [R; 3] {
+    [
+        s[0] * t[0] + s[1] * t[1] + s[2] * t[2],
+        s[1] * t[0] + s[3] * t[1] + s[4] * t[2],
+        s[2] * t[0] + s[4] * t[1] + s[5] * t[2],
+    ]
+}
+
+/// Adds each link's numbers to those of its parent, from the last to the first.
+#[inline(always)]
+pub(super) fn gather<R: Real, const K: usize>(model: &Model, numbers: &mut [[R; K]]) {
+    for i in (1..model.links.len()).rev() {
+        let (before, behind) = numbers.split_at_mut(i);
+        let to = &mut before[model.links[i].parent];
+        for (to, from) in to.iter_mut().zip(&behind[0]) {
+            *to = *to + *from;
+        }
+    }
+}
+
+/// Fills the matrix of the joints, of which only entries of joints with their ancestors are written, from the matrices
+/// of links, which are spoiled (the composite rigid body algorithm).
+#[inline(always)]
+pub(super) fn joint_matrix<R: Real>(model: &Model, poses: &[Pose<R>], composite: &mut [Spatial<R>], h: &mut [R]) {
+    gather(model, composite);
+    let n = model.dofs.len();
+    let root = &composite[0];
+    // Along X, along Z, turning: places in a twist.
+    let places = [1, 2, 0];
+    const AT: [[usize; 3]; 3] = [[0, 1, 2], [1, 3, 4], [2, 4, 5]];
+    for (row, a) in model.root.iter().zip(places) {
+        for (column, b) in model.root.iter().zip(places) {
+            if let (Some(row), Some(column)) = (row, column)
+                && column <= row
+            {
+                h[row * n + column] = root[AT[a][b]];
+            }
+        }
+    }
+    for (i, link) in model.links.iter().enumerate().skip(1) {
+        let force = times(&composite[i], &poses[i].axis());
+        let row = link.dof * n;
+        for (column, place) in model.root.iter().zip(places) {
+            if let Some(column) = column {
+                h[row + column] = force[place];
+            }
+        }
+        let mut j = i;
+        while j != 0 {
+            h[row + model.links[j].dof] = poses[j].along(&force);
+            j = model.links[j].parent;
+        }
+    }
+}
+
+/// Puts the forces on links, which are spoiled, into forces along the joints.
+#[inline(always)]
+pub(super) fn joint_forces<R: Real>(model: &Model, poses: &[Pose<R>], forces: &mut [[R; 3]], out: &mut [R]) {
+    gather(model, forces);
+    for (dof, place) in model.root.iter().zip([1, 2, 0]) {
+        if let Some(dof) = dof {
+            out[*dof] = forces[0][place];
+        }
+    }
+    for (i, link) in model.links.iter().enumerate().skip(1) {
+        out[link.dof] = poses[i].along(&forces[i]);
+    }
+}

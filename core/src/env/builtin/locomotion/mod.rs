@@ -1,0 +1,176 @@
+//! Bodies that are paid for getting ahead: the cheetah, the hopper, the walker, the swimmer, and bodies of one's own.
+//!
+//! Source of the rules: Gymnasium 1.4, `mujoco/half_cheetah_v5.py` and its like.
+
+mod half_cheetah;
+mod hopper;
+mod swimmer;
+mod walker2d;
+
+pub use half_cheetah::half_cheetah;
+pub use hopper::hopper;
+pub use swimmer::swimmer;
+pub use walker2d::walker2d;
+
+use crate::Result;
+use crate::env::bodies::{Body, Joints, Model, Motion};
+use crate::env::{ActionSpace, Dim, Draws, Env, EnvSpec, Mask, Real, Scene, Step};
+
+/// A body that is paid for its speed along X, with `N` joints.
+///
+/// The reward of a step is the mean speed of the first link along the axis of its first slide, times
+/// [`forward_reward_weight`](Locomotion::forward_reward_weight), plus
+/// [`healthy_reward`](Locomotion::healthy_reward) where it is healthy, less the cost of its controls. An agent sees
+/// positions and speeds of the joints.
+#[derive(Clone, Debug)]
+pub struct Locomotion<const N: usize> {
+    model: Model,
+    names: Vec<String>,
+    timestep: f64,
+    /// The name of the environment.
+    pub name: String,
+    /// Integration steps per step.
+    pub frame_skip: usize,
+    /// Reward per speed.
+    pub forward_reward_weight: f64,
+    /// Cost per squared control, before controls are limited.
+    pub ctrl_cost_weight: f64,
+    /// Reward of a step that ends healthy.
+    pub healthy_reward: f64,
+    /// Where the body is healthy; everywhere if there is none.
+    pub health: Option<Health>,
+    /// Ends episodes where the body is not healthy.
+    pub terminate_when_unhealthy: bool,
+    /// The positions that an episode begins near to.
+    pub first: [f64; N],
+    /// How far first states are from there: positions are uniform to both sides.
+    pub reset_noise_scale: f64,
+    /// First speeds are normal with that deviation, instead of uniform.
+    pub normal_speeds: bool,
+    /// Speeds are shown limited to ± this.
+    pub shown_speed: f64,
+    /// Leaves the places along the root's slides that nothing depends on out of observations: so many numbers.
+    pub hidden_positions: usize,
+}
+
+/// Where a body is healthy: all strictly within.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Health {
+    /// Of the second joint, its height.
+    pub height: [f64; 2],
+    /// Of the third joint.
+    pub angle: [f64; 2],
+    /// Of all numbers from the third joint's position on.
+    pub state: [f64; 2],
+}
+
+impl<const N: usize> Locomotion<N> {
+    /// A body that is paid for its speed and nothing else.
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) if the description cannot be, or has another number of joints.
+    pub fn new(name: &str, body: &Body) -> Result<Self> {
+        let model = Model::new(body)?;
+        if model.joints() != N {
+            let problem = format!("`{name}` has {} joints, and its type says {N}", model.joints());
+            return Err(crate::Error::config("body", problem));
+        }
+        Ok(Self {
+            names: model.names().to_vec(),
+            model,
+            timestep: body.timestep,
+            name: name.to_owned(),
+            frame_skip: 1,
+            forward_reward_weight: 1.0,
+            ctrl_cost_weight: 0.0,
+            healthy_reward: 0.0,
+            health: None,
+            terminate_when_unhealthy: false,
+            first: [0.0; N],
+            reset_noise_scale: 0.0,
+            normal_speeds: false,
+            shown_speed: f64::INFINITY,
+            hidden_positions: 1,
+        })
+    }
+
+    /// The time of a step.
+    #[must_use]
+    pub fn dt(&self) -> f64 {
+        self.timestep * self.frame_skip as f64
+    }
+
+    #[inline(always)]
+    fn healthy<R: Real>(&self, s: &Joints<R, N>) -> R::Mask {
+        let Some(health) = &self.health else { return R::Mask::splat(true) };
+        let within = |x: R, [low, high]: [f64; 2]| {
+            let above = if low == f64::NEG_INFINITY { R::Mask::splat(true) } else { x.gt(R::lit(low)) };
+            if high == f64::INFINITY { above } else { above.and(x.lt(R::lit(high))) }
+        };
+        let mut healthy = within(s.qpos[1], health.height).and(within(s.qpos[2], health.angle));
+        if health.state[1] < f64::INFINITY {
+            for x in s.qpos[2..].iter().chain(&s.qvel) {
+                healthy = healthy.and(within(*x, health.state));
+            }
+        }
+        healthy
+    }
+}
+
+impl<const N: usize> Env for Locomotion<N> {
+    type State<R: Real> = Joints<R, N>;
+
+    fn spec(&self) -> EnvSpec {
+        let shown = self.shown_speed;
+        let positions = self.names[self.hidden_positions..].iter().map(Dim::unbounded);
+        let speeds = self.names.iter().map(|name| Dim::new(format!("{name}_dot"), -shown, shown));
+        let controls = self.model.motor_names().into_iter().zip(self.model.control_ranges());
+        let action = controls.map(|(name, range)| Dim::new(name, -range, range)).collect();
+        EnvSpec::new(&self.name, positions.chain(speeds).collect(), ActionSpace::continuous(action), 1000).dt(self.dt())
+    }
+
+    #[inline(always)]
+    fn reset<R: Real>(&self, _task: &[R], rng: &mut Draws<R>) -> Joints<R, N> {
+        let mut s = Joints::still();
+        for (q, first) in s.qpos.iter_mut().zip(self.first) {
+            *q = R::lit(first);
+        }
+        s.scatter_positions(self.reset_noise_scale, rng);
+        for v in &mut s.qvel {
+            let noise = self.reset_noise_scale;
+            *v = if self.normal_speeds { rng.normal() * noise } else { rng.range(-noise, noise) };
+        }
+        s
+    }
+
+    #[inline(always)]
+    fn step<R: Real>(&self, mut s: Joints<R, N>, action: &[R], _task: &[R], _rng: &mut Draws<R>) -> Step<R, Self> {
+        let mut motion = Motion::new(&self.model, action);
+        let moved = s.advance(&mut motion, self.frame_skip);
+        let mut cost = R::lit(0.0);
+        for a in action {
+            cost = cost + a.square();
+        }
+        let mut reward = moved[0] * (self.forward_reward_weight / self.dt()) - cost * self.ctrl_cost_weight;
+        let healthy = self.healthy(&s);
+        if self.healthy_reward != 0.0 {
+            reward = reward + R::from_mask(healthy) * self.healthy_reward;
+        }
+        let terminated = if self.terminate_when_unhealthy { healthy.not() } else { R::Mask::splat(false) };
+        Step { next: s, reward, terminated }
+    }
+
+    #[inline(always)]
+    fn observe<R: Real>(&self, s: &Joints<R, N>, _task: &[R], out: &mut [R]) {
+        let from = 2 * N - out.len();
+        let (positions, speeds) = out.split_at_mut(N - from);
+        positions.copy_from_slice(&s.qpos[from..]);
+        for (out, v) in speeds.iter_mut().zip(&s.qvel) {
+            *out = if self.shown_speed.is_finite() { v.clamp(-self.shown_speed, self.shown_speed) } else { *v };
+        }
+    }
+
+    fn draw(&self, state: &[f32], _task: &[f32]) -> Scene {
+        self.model.scene(&state[..N], state[N])
+    }
+}

@@ -1,0 +1,26 @@
+//! Bodies against MuJoCo's steps.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use quickstudy_core::env;
+use quickstudy_tests::golden::{items, load, numbers};
+
+/// The largest error: of positions, and of speeds relative to 1 + |speed|.
+fn error(got: &[f64], positions: &[f64], speeds: &[f64]) -> f64 {
+    let n = positions.len();
+    let places = got[..n].iter().zip(positions).map(|(a, b)| (a - b).abs());
+    let speed = got[n..2 * n].iter().zip(speeds).map(|(a, b)| (a - b).abs() / (1.0 + b.abs()));
+    places.chain(speed).fold(0.0, f64::max)
+}
+
+#[test]
+fn a_step_of_the_cheetah_is_that_of_mujoco() {
+    let env = env::builtin("half-cheetah").unwrap();
+    let golden = load("half_cheetah_mujoco.json");
+    for (i, record) in items(&golden["records"]).iter().enumerate() {
+        let of = |name: &str| numbers(&record[name]);
+        let state = [of("qpos"), of("qvel"), of("warmstart")].concat();
+        let step = env.step(&state, &of("ctrl"), &[], [0, 0], 0).unwrap();
+        let error = error(&step.state, &of("qpos_next"), &of("qvel_next"));
+        assert!(error < 5e-12, "record {i}: {error:e}");
+    }
+}
