@@ -35,6 +35,7 @@
 //! # Ok::<(), quickstudy_core::Error>(())
 //! ```
 
+#[cfg(feature = "bodies")]
 pub mod bodies;
 mod builtin;
 #[cfg(all(feature = "standalone", not(target_arch = "wasm32")))]
@@ -54,10 +55,11 @@ mod time_limit;
 
 pub use builtin::tabular_mdp::{Tables, TabularMdp};
 pub use builtin::{
-    Parameter, acrobot, bandit, builtin, builtin_names, builtin_parameters, cartpole, dark_room, grid_world,
-    inverted_double_pendulum, inverted_pendulum, key_door, locomotion, mountain_car, mountain_car_continuous, pendulum,
-    point, reacher, tabular_mdp,
+    Parameter, acrobot, bandit, builtin, builtin_names, builtin_parameters, cartpole, dark_room, grid_world, key_door,
+    mountain_car, mountain_car_continuous, pendulum, point, tabular_mdp,
 };
+#[cfg(feature = "bodies")]
+pub use builtin::{inverted_double_pendulum, inverted_pendulum, locomotion, reacher};
 #[cfg(all(feature = "standalone", not(target_arch = "wasm32")))]
 pub use check::{Check, Outcome, Report, check_env};
 pub use def::EnvDef;
@@ -69,7 +71,7 @@ pub use engine::{LaneBits, LaneMask, Lanes, TracedReset, TracedStep};
 pub use fields::Fields;
 #[doc(hidden)]
 pub use fields::joined;
-pub use real::{Bits, Constant, Mask, Part, Real};
+pub use real::{Bits, Constant, Mask, Real, StepPart};
 pub use scene::{Color, Scene, Shape};
 pub use spec::{ActionSpace, Dim, EnvSpec, Goal};
 pub use time_limit::{TIME_LIMIT, find};

@@ -207,10 +207,10 @@ pub trait Real:
     /// Does a large part of a step as a function of its own, which is compiled once for this type of number and not
     /// wherever it is called, and for the same instruction set.
     #[inline(always)]
-    fn apart<P: Part>(part: P) -> P::Output {
+    fn apart<P: StepPart>(part: P) -> P::Output {
         /// Not inlined.
         #[inline(never)]
-        fn done<P: Part>(part: P) -> P::Output {
+        fn done<P: StepPart>(part: P) -> P::Output {
             part.done()
         }
         done(part)
@@ -218,7 +218,7 @@ pub trait Real:
 }
 
 /// A part of a step that [`Real::apart`] compiles as a function of its own. Numbers go in and come out by reference.
-pub trait Part {
+pub trait StepPart {
     /// Its result.
     type Output;
     /// Does it. To be marked `#[inline(always)]`, as all that it calls.

@@ -40,6 +40,9 @@ pub(crate) struct Emitter<'a> {
     computed: HashSet<NodeId>,
     /// Operands of the calls that are being expanded, by scope.
     calls: HashMap<u32, Vec<NodeId>>,
+    /// Of the loops in calls that are being written, by scope: the parameters that are rows of stacked values, these
+    /// values, and the step.
+    pub(super) turning: HashMap<u32, (Vec<NodeId>, Vec<NodeId>, Ix)>,
     blocks: Vec<Block>,
     text: String,
     next: usize,
@@ -71,6 +74,7 @@ impl<'a> Emitter<'a> {
             leaves,
             computed: computed.iter().copied().collect(),
             calls: HashMap::new(),
+            turning: HashMap::new(),
             blocks: vec![Block::default()],
             text: String::new(),
             next: 0,
@@ -324,6 +328,19 @@ impl<'a> Emitter<'a> {
         }
     }
 
+    /// The row of a stacked value that belongs to the step of a loop that is being written.
+    fn row_of_step(&mut self, id: NodeId, at: &[Ix]) -> String {
+        let scope = self.graph.nodes[id as usize].scope;
+        let found = self.turning.get(&scope).and_then(|(params, rows, step)| {
+            let row = params.iter().position(|param| *param == id)?;
+            Some((rows[row], std::iter::once(step.clone()).chain(at.iter().cloned()).collect::<Vec<_>>()))
+        });
+        match found {
+            Some((rows, at)) => self.value(rows, &at),
+            None => self.fault(id, "is a parameter of nothing"),
+        }
+    }
+
     fn compute(&mut self, id: NodeId, at: &[Ix]) -> String {
         let graph = self.graph;
         let node = &graph.nodes[id as usize];
@@ -375,12 +392,20 @@ impl<'a> Emitter<'a> {
             // An operand of the call that is being expanded.
             Op::Param(i) => match self.calls.get(&node.scope).map(|src| src[*i as usize]) {
                 Some(src) => return self.value(src, at),
-                None => return self.fault(id, "is a parameter of nothing"),
+                None => return self.row_of_step(id, at),
             },
             Op::Out(i) => {
                 if let Op::Call(call) = &graph.nodes[node.src[0] as usize].op {
                     self.calls.insert(call.body.scope, graph.nodes[node.src[0] as usize].src.clone());
                     return self.value(call.body.outs[*i as usize], at);
+                }
+                if let Op::Scan(scan) = &graph.nodes[node.src[0] as usize].op
+                    && self.in_call(node.scope)
+                {
+                    self.inner_loop(node.src[0], scan, at);
+                    let key = (id, at.to_vec());
+                    let known = self.blocks.last().and_then(|block| block.values.get(&key));
+                    return known.cloned().unwrap_or_else(|| self.fault(id, "is a result of a loop that has none"));
                 }
                 return self.fault(id, "is a result of a loop that is not in memory");
             }

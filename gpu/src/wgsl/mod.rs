@@ -9,6 +9,7 @@
 mod contract;
 mod emit;
 mod index;
+mod inner_loop;
 mod matmul;
 mod moves;
 mod reduce;

@@ -94,7 +94,7 @@ fn section(part: ListPart) -> Result<Vec<String>, Stop> {
         ListPart::Environments => {
             let row = |cells: [String; 6]| {
                 let [name, seen, limit, solved, action, tasks] = cells;
-                columns(&[(name, 26), (seen, 5), (limit, 6), (solved, 7), (action, 22), (tasks, 15)])
+                columns(&[(name, 28), (seen, 5), (limit, 6), (solved, 7), (action, 20), (tasks, 15)])
             };
             out.extend(row(["Environments", "sees", "limit", "solved", "action", "tasks"].map(str::to_owned)));
             for name in known::environment_names() {
@@ -110,10 +110,11 @@ fn section(part: ListPart) -> Result<Vec<String>, Stop> {
                 ]));
                 // What all of them take is said once, below.
                 let own = builtin_parameters(name).into_iter().filter(|p| p.name != TIME_LIMIT);
-                out.extend(own.map(|p| {
-                    let default = format!("{name}:{}={}", p.name, p.default);
-                    format!("    {default:<24}{} (as by default)", p.meaning)
-                }));
+                for p in own {
+                    let default = format!("    {name}:{}={}", p.name, p.default);
+                    let meaning = format!("{} (as by default)", p.meaning);
+                    out.extend(beside(default, 28, &meaning));
+                }
             }
             out.push("all take another limit behind the name: pendulum:time_limit=100".to_owned());
             out.push("sees: numbers observed; limit: steps of an episode; solved: at this mean return".to_owned());
@@ -138,15 +139,7 @@ fn section(part: ListPart) -> Result<Vec<String>, Stop> {
         ListPart::Metrics => {
             out.push(format!("{:<28}in metrics.csv, metrics.jsonl and TensorBoard", "Metrics"));
             for (name, meaning) in known::metrics() {
-                // A long name has a line of its own.
-                let name = format!("  {name}");
-                let beside = if name.len() < 28 {
-                    name
-                } else {
-                    out.push(name);
-                    String::new()
-                };
-                out.extend(columns(&[(beside, 28), (meaning.to_owned(), WIDTH - 28)]));
+                out.extend(beside(format!("  {name}"), 28, meaning));
             }
         }
     }
@@ -155,6 +148,13 @@ fn section(part: ListPart) -> Result<Vec<String>, Stop> {
 
 /// Columns of what is listed.
 const WIDTH: usize = 80;
+
+/// Lines of a name and its meaning beside it; a name that is too long has a line of its own.
+fn beside(name: String, width: usize, meaning: &str) -> Vec<String> {
+    let (mut out, name) = if name.len() < width { (vec![], name) } else { (vec![name], String::new()) };
+    out.extend(columns(&[(name, width), (meaning.to_owned(), WIDTH - width)]));
+    out
+}
 
 /// Lines of a row of cells, each wrapped at blanks within its width; what has no blank may be longer.
 fn columns(cells: &[(String, usize)]) -> Vec<String> {

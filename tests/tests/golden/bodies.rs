@@ -24,3 +24,34 @@ fn a_step_of_the_cheetah_is_that_of_mujoco() {
         assert!(error < 5e-12, "record {i}: {error:e}");
     }
 }
+
+/// Older versions of MuJoCo and of the models: the same where nothing is touched.
+#[test]
+fn free_motion_is_that_of_mujoco() {
+    let golden = load("mujoco_planar.json");
+    let mut compared = 0;
+    for (model, name) in [
+        ("inverted_pendulum", "inverted-pendulum"),
+        ("inverted_double_pendulum", "inverted-double-pendulum"),
+        ("half_cheetah", "half-cheetah"),
+        ("swimmer", "swimmer"),
+    ] {
+        let env = env::builtin(name).unwrap();
+        let of = &golden["models"][model];
+        for way in ["trajectories", "free_flight"] {
+            for trajectory in of[way].as_array().into_iter().flatten() {
+                let of = |name: &str| numbers(&trajectory[name]);
+                let mut state = vec![0.0; env.state_len()];
+                let begin = [of("qpos0"), of("qvel0")].concat();
+                state[..begin.len()].copy_from_slice(&begin);
+                for (i, step) in items(&trajectory["steps"]).iter().enumerate() {
+                    state = env.step(&state, &numbers(&step["ctrl"]), &[], [0, 0], 0).unwrap().state;
+                    let error = error(&state, &numbers(&step["qpos"]), &numbers(&step["qvel"]));
+                    assert!(error < 1e-9, "{name}, {way}, step {i}: {error:e}");
+                    compared += 1;
+                }
+            }
+        }
+    }
+    assert!(compared > 50, "{compared}");
+}

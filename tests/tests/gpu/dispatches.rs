@@ -54,7 +54,7 @@ fn an_iteration_of_ppo_is_at_most_700_dispatches_and_a_rollout_4() {
                         panic!("{loops:?}")
                     };
                     assert!(rollout <= 4 && ended <= 4 && advantages <= 4 && updates >= 16, "{name}: {loops:?}");
-                    let most = if i == 0 && seeds == 1 { 700 } else { 720 };
+                    let most = if i == 0 && seeds == 1 { 700 } else { 760 };
                     assert!(all <= most, "{name}: {all}");
                 }
             }

@@ -2,7 +2,7 @@
 
 /// The description of a body. Lengths are in m, masses in kg, angles in rad, times in s.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Body {
+pub struct BodySpec {
     /// The time of an integration step.
     pub timestep: f64,
     /// How velocities become positions.
@@ -28,7 +28,7 @@ pub struct Body {
     pub newton_steps: usize,
 }
 
-impl Body {
+impl BodySpec {
     /// A body without links under the gravity of the earth, in steps of so many seconds.
     #[must_use]
     pub const fn new(timestep: f64) -> Self {

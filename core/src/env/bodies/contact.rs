@@ -6,7 +6,7 @@ use crate::env::{Constant, Mask, Real};
 
 /// A point above the floor. Its three rows push along the normal and the edges of the pyramid of friction.
 #[derive(Clone, Copy)]
-pub(super) struct Point<R> {
+pub(super) struct FloorPoint<R> {
     /// The weight of a row that pushes; 0 where the point is not near the floor.
     pub weight: R,
     /// Where it touches, relative to the root's origin.
@@ -56,7 +56,7 @@ fn pushed<R: Real>(give: &Give, depth: R) -> (R, R) {
 
 /// A point, where the root's origin is at a height.
 #[inline(always)]
-pub(super) fn point<R: Real>(model: &PointModel, pose: &Pose<R>, height: R) -> Point<R> {
+pub(super) fn point<R: Real>(model: &PointModel, pose: &Pose<R>, height: R) -> FloorPoint<R> {
     let [x, z] = pose.place(model.at.map(R::constant));
     let radius = R::constant(model.radius);
     let distance = height + z - radius;
@@ -64,7 +64,7 @@ pub(super) fn point<R: Real>(model: &PointModel, pose: &Pose<R>, height: R) -> P
     let (weight, spring) = pushed(&model.give, distance - R::constant(model.give.margin));
     let [along, away] = velocity(&pose.twist, [x, low]);
     let damping = R::constant(model.give.damping);
-    Point { weight, at: [x, low], target: [-(damping * along), -(damping * away + spring)] }
+    FloorPoint { weight, at: [x, low], target: [-(damping * along), -(damping * away + spring)] }
 }
 
 /// A limit, of a joint at a position.

@@ -1,11 +1,11 @@
 //! Forces without contacts and limits, and the rows of these.
 
 use super::contact;
-use super::inertia::{inertias, joint_forces};
 use super::kinematics::{poses, velocity};
 use super::model::Model;
 use super::motion::Motion;
-use crate::env::{Part, Real};
+use super::spatial::{inertias, joint_forces};
+use crate::env::{Real, StepPart};
 
 /// Computes, of joints at positions `q` and speeds `v`: poses, inertias, smooth forces along the joints, and the rows.
 pub(super) struct Prepare<'a, 'm, R: Real> {
@@ -14,7 +14,7 @@ pub(super) struct Prepare<'a, 'm, R: Real> {
     pub v: &'a [R],
 }
 
-impl<R: Real> Part for Prepare<'_, '_, R> {
+impl<R: Real> StepPart for Prepare<'_, '_, R> {
     type Output = ();
 
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! Bodies: planar articulated bodies with the equations of MuJoCo.
 //!
-//! A [`Body`] describes links in a plane, joints between them, motors and what they touch; a [`Model`] is the body made
+//! A [`BodySpec`] describes links in a plane, joints between them, motors and what they touch; a [`Model`] is the body made
 //! ready to move, and [`Motion`] moves it. All is written once over [`Real`](super::Real), so a body runs in `f64`, as
 //! lanes, and in a trace. Bodies differ by data alone: one function per type of number moves them all.
 //!
@@ -28,19 +28,23 @@
 //!
 //! Source: MuJoCo's documentation, chapter Computation, and its code of version 4.0.0.
 
+mod advance;
 mod body;
+mod build;
+mod check;
 mod contact;
 mod factor;
 mod forward;
-mod inertia;
 mod kinematics;
 mod model;
 mod motion;
 mod picture;
+mod solid;
 mod solver;
+mod spatial;
 mod state;
 
-pub use body::{Body, Capsule, Floor, Fluid, Integrator, Joint, Link, Motor, Pair, Root, RootJoint, Softness};
+pub use body::{BodySpec, Capsule, Floor, Fluid, Integrator, Joint, Link, Motor, Pair, Root, RootJoint, Softness};
 pub use model::Model;
 pub use motion::Motion;
 pub use state::Joints;

@@ -7,10 +7,10 @@
 
 use super::contact::{push, renew};
 use super::factor::{factor, solve};
-use super::inertia::{joint_forces, joint_matrix};
 use super::kinematics::{twists, velocity};
 use super::motion::Motion;
-use crate::env::{Mask, Part, Real};
+use super::spatial::{joint_forces, joint_matrix};
+use crate::env::{Mask, Real, StepPart};
 
 /// A step of Newton's method on the accelerations `a`. Returns false where nothing that pushes has changed since the
 /// step before, and `a` is the solution.
@@ -23,7 +23,7 @@ pub(super) struct NewtonStep<'a, 'm, R: Real> {
     pub ways: [R; 2],
 }
 
-impl<R: Real> Part for NewtonStep<'_, '_, R> {
+impl<R: Real> StepPart for NewtonStep<'_, '_, R> {
     type Output = bool;
 
     #[inline(always)]

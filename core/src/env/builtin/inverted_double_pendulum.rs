@@ -7,13 +7,15 @@
 //! them; the gravity has a part of 10⁻⁵ along X. Time limit 1000; the authors name 9100 as solved.
 
 use crate::Result;
-use crate::env::bodies::{Body, Capsule, Integrator, Joint, Joints, Link, Model, Motion, Motor, Root, RootJoint};
+use crate::env::bodies::{BodySpec, Capsule, Integrator, Joint, Joints, Link, Model, Motion, Motor, Root, RootJoint};
 use crate::env::{ActionSpace, Dim, Draws, Env, EnvSpec, Real, Scene, Step};
 
 /// Two poles on a cart.
 #[derive(Clone, Debug)]
 pub struct InvertedDoublePendulum {
     model: Model,
+    /// The name of the environment.
+    pub name: String,
     /// The reward of standing.
     pub healthy_reward: f64,
     /// How far first states are from rest: positions uniformly to both sides, speeds normally.
@@ -36,11 +38,16 @@ impl InvertedDoublePendulum {
     /// # Errors
     /// None: the description is a constant.
     pub fn new() -> Result<Self> {
-        Ok(Self { model: Model::new(&body())?, healthy_reward: 10.0, reset_noise_scale: 0.1 })
+        Ok(Self {
+            model: Model::new(&body())?,
+            name: "inverted-double-pendulum".to_owned(),
+            healthy_reward: 10.0,
+            reset_noise_scale: 0.1,
+        })
     }
 }
 
-fn body() -> Body {
+fn body() -> BodySpec {
     let joint = Joint { damping: 0.05, ..Joint::default() };
     let slider = Joint { range: Some([-1.0, 1.0]), margin: 0.01, ..joint.clone() };
     let pole = |name, parent, height| Link {
@@ -52,7 +59,7 @@ fn body() -> Body {
         ..Link::default()
     };
     let cart = Capsule::between([0.1, 0.0], [-0.1, 0.0], 0.1);
-    Body {
+    BodySpec {
         integrator: Integrator::RungeKutta,
         gravity: [1e-5, -9.81],
         root: Root { at: [0.0; 2], joints: vec![RootJoint::SlideX(slider)] },
@@ -63,7 +70,7 @@ fn body() -> Body {
         ],
         motors: vec![Motor { joint: 0, gear: 500.0, range: 1.0 }],
         newton_steps: 2,
-        ..Body::new(0.01)
+        ..BodySpec::new(0.01)
     }
 }
 
@@ -76,7 +83,7 @@ impl Env for InvertedDoublePendulum {
         observation.extend(["sin_1", "sin_2", "cos_1", "cos_2"].map(|name| within(name, 1.0)));
         observation.extend(["x_dot", "angle_1_dot", "angle_2_dot", "force"].map(|name| within(name, 10.0)));
         let action = ActionSpace::continuous(vec![Dim::new("slider", -1.0, 1.0)]);
-        EnvSpec::new("inverted-double-pendulum", observation, action, 1000).dt(0.05)
+        EnvSpec::new(&self.name, observation, action, 1000).dt(0.05).solved_at(9100.0)
     }
 
     #[inline(always)]

@@ -6,13 +6,15 @@
 //! solved.
 
 use crate::Result;
-use crate::env::bodies::{Body, Capsule, Integrator, Joint, Joints, Link, Model, Motion, Motor, Root, RootJoint};
+use crate::env::bodies::{BodySpec, Capsule, Integrator, Joint, Joints, Link, Model, Motion, Motor, Root, RootJoint};
 use crate::env::{ActionSpace, Dim, Draws, Env, EnvSpec, Mask, Real, Scene, Step};
 
 /// A pole on a cart.
 #[derive(Clone, Debug)]
 pub struct InvertedPendulum {
     model: Model,
+    /// The name of the environment.
+    pub name: String,
     /// How far first states are from rest: positions and speeds are uniform to both sides.
     pub reset_noise_scale: f64,
 }
@@ -23,15 +25,15 @@ impl InvertedPendulum {
     /// # Errors
     /// None: the description is a constant.
     pub fn new() -> Result<Self> {
-        Ok(Self { model: Model::new(&body())?, reset_noise_scale: 0.01 })
+        Ok(Self { model: Model::new(&body())?, name: "inverted-pendulum".to_owned(), reset_noise_scale: 0.01 })
     }
 }
 
-fn body() -> Body {
+fn body() -> BodySpec {
     let slider = Joint { damping: 1.0, range: Some([-1.0, 1.0]), ..Joint::default() };
     let hinge = Joint { range: Some([-std::f64::consts::FRAC_PI_2, std::f64::consts::FRAC_PI_2]), ..slider.clone() };
     let cart = Capsule::between([0.1, 0.0], [-0.1, 0.0], 0.1);
-    Body {
+    BodySpec {
         integrator: Integrator::RungeKutta,
         root: Root { at: [0.0; 2], joints: vec![RootJoint::SlideX(slider)] },
         links: vec![
@@ -45,7 +47,7 @@ fn body() -> Body {
         ],
         motors: vec![Motor { joint: 0, gear: 100.0, range: 3.0 }],
         newton_steps: 2,
-        ..Body::new(0.02)
+        ..BodySpec::new(0.02)
     }
 }
 
@@ -55,7 +57,7 @@ impl Env for InvertedPendulum {
     fn spec(&self) -> EnvSpec {
         let observation = ["x", "angle", "x_dot", "angle_dot"].map(Dim::unbounded).to_vec();
         let action = ActionSpace::continuous(vec![Dim::new("slider", -3.0, 3.0)]);
-        EnvSpec::new("inverted-pendulum", observation, action, 1000).dt(0.04)
+        EnvSpec::new(&self.name, observation, action, 1000).dt(0.04).solved_at(950.0)
     }
 
     #[inline(always)]

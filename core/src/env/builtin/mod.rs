@@ -3,18 +3,24 @@
 pub mod acrobot;
 pub mod bandit;
 pub mod bit_flip;
+#[cfg(feature = "bodies")]
+mod body_parameters;
 pub mod cartpole;
 pub mod dark_room;
 pub mod grid_world;
+#[cfg(feature = "bodies")]
 pub mod inverted_double_pendulum;
+#[cfg(feature = "bodies")]
 pub mod inverted_pendulum;
 pub mod key_door;
+#[cfg(feature = "bodies")]
 pub mod locomotion;
 pub mod mountain_car;
 pub mod mountain_car_continuous;
 mod parameters;
 pub mod pendulum;
 pub mod point;
+#[cfg(feature = "bodies")]
 pub mod reacher;
 pub mod tabular_mdp;
 
@@ -29,15 +35,13 @@ use self::bit_flip::BitFlip;
 use self::cartpole::CartPole;
 use self::dark_room::DarkRoom;
 use self::grid_world::GridWorld;
-use self::inverted_double_pendulum::InvertedDoublePendulum;
-use self::inverted_pendulum::InvertedPendulum;
 use self::key_door::KeyDoor;
+#[cfg(feature = "bodies")]
 use self::locomotion::{half_cheetah, hopper, swimmer, walker2d};
 use self::mountain_car::MountainCar;
 use self::mountain_car_continuous::MountainCarContinuous;
 use self::pendulum::Pendulum;
 use self::point::{PointArena, PointCorner, PointGoal, PointHalfCircle, PointMomentum, PointReward, PointWalls};
-use self::reacher::Reacher;
 use self::tabular_mdp::TabularMdp;
 use crate::env::time_limit::{self, TIME_LIMIT};
 use crate::env::{Env, EnvDef};
@@ -55,13 +59,20 @@ const BUILTIN: &[BuiltinEntry] = &[
     ("mountain-car-continuous", &[], standard::<MountainCarContinuous>),
     ("grid-world", &[MAP], |p| EnvDef::new(GridWorld::map(p.text("map").unwrap_or(&MAP.default))?)),
     ("bit-flip", &[BITS], |p| EnvDef::new(BitFlip { bits: p.whole("bits", BitFlip::default().bits, BitFlip::BITS)? })),
-    ("half-cheetah", &[], |_| EnvDef::new(half_cheetah()?)),
-    ("hopper", &[], |_| EnvDef::new(hopper()?)),
-    ("walker2d", &[], |_| EnvDef::new(walker2d()?)),
-    ("swimmer", &[], |_| EnvDef::new(swimmer()?)),
-    ("reacher", &[], |_| EnvDef::new(Reacher::new()?)),
-    ("inverted-pendulum", &[], |_| EnvDef::new(InvertedPendulum::new()?)),
-    ("inverted-double-pendulum", &[], |_| EnvDef::new(InvertedDoublePendulum::new()?)),
+    #[cfg(feature = "bodies")]
+    ("half-cheetah", body_parameters::CHEETAH, |p| body_parameters::locomotion(half_cheetah()?, p)),
+    #[cfg(feature = "bodies")]
+    ("hopper", body_parameters::LEGGED, |p| body_parameters::locomotion(hopper()?, p)),
+    #[cfg(feature = "bodies")]
+    ("walker2d", body_parameters::LEGGED, |p| body_parameters::locomotion(walker2d()?, p)),
+    #[cfg(feature = "bodies")]
+    ("swimmer", body_parameters::SWIMMER, |p| body_parameters::locomotion(swimmer()?, p)),
+    #[cfg(feature = "bodies")]
+    ("reacher", body_parameters::REACHER, body_parameters::reacher),
+    #[cfg(feature = "bodies")]
+    ("inverted-pendulum", body_parameters::POLE, body_parameters::pole),
+    #[cfg(feature = "bodies")]
+    ("inverted-double-pendulum", body_parameters::POLES, body_parameters::poles),
     ("point-origin", &[], |_| EnvDef::new(PointGoal::origin())),
     ("point", &[], |_| EnvDef::new(PointGoal::anywhere())),
     ("navigation", &[], |_| EnvDef::new(PointGoal::navigation())),

@@ -55,6 +55,32 @@ impl<'a> Given<'a> {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
 
+    /// The number given for a parameter, or the default.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if it is none or out of range.
+    #[cfg(feature = "bodies")]
+    pub(super) fn number(&self, name: &str, default: f64, range: RangeInclusive<f64>) -> Result<f64> {
+        let Some(text) = self.text(name) else { return Ok(default) };
+        match text.parse() {
+            Ok(number) if range.contains(&number) => Ok(number),
+            _ => {
+                let (low, high) = range.into_inner();
+                Err(Error::config("env", format!("{name}={text}: expected a number in {low} to {high}")))
+            }
+        }
+    }
+
+    /// The truth value given for a parameter, or the default.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if it is neither `true` nor `false`.
+    #[cfg(feature = "bodies")]
+    pub(super) fn flag(&self, name: &str, default: bool) -> Result<bool> {
+        let Some(text) = self.text(name) else { return Ok(default) };
+        text.parse().map_err(|_| Error::config("env", format!("{name}={text}: expected true or false")))
+    }
+
     /// The whole number given for a parameter, or the default.
     ///
     /// # Errors

@@ -6,13 +6,15 @@
 //! authors name −3.75 as solved.
 
 use crate::Result;
-use crate::env::bodies::{Body, Capsule, Integrator, Joint, Joints, Link, Model, Motion, Motor, Root, RootJoint};
+use crate::env::bodies::{BodySpec, Capsule, Integrator, Joint, Joints, Link, Model, Motion, Motor, Root, RootJoint};
 use crate::env::{ActionSpace, Color, Dim, Draws, Env, EnvSpec, Mask, Real, Scene, Shape, Step};
 
 /// An arm.
 #[derive(Clone, Debug)]
 pub struct Reacher {
     model: Model,
+    /// The name of the environment.
+    pub name: String,
     /// Cost per distance.
     pub reward_dist_weight: f64,
     /// Cost per squared control.
@@ -42,16 +44,21 @@ impl Reacher {
     /// # Errors
     /// None: the description is a constant.
     pub fn new() -> Result<Self> {
-        Ok(Self { model: Model::new(&body())?, reward_dist_weight: 1.0, reward_control_weight: 1.0 })
+        Ok(Self {
+            model: Model::new(&body())?,
+            name: "reacher".to_owned(),
+            reward_dist_weight: 1.0,
+            reward_control_weight: 1.0,
+        })
     }
 }
 
-fn body() -> Body {
+fn body() -> BodySpec {
     let joint = Joint { armature: 1.0, damping: 1.0, ..Joint::default() };
     // The plane's X is y, and its Z is x.
     let rod = Capsule::between([0.0, 0.0], [0.0, 0.1], 0.01);
     let tip = Capsule::between(FINGERTIP, FINGERTIP, 0.01);
-    Body {
+    BodySpec {
         integrator: Integrator::RungeKutta,
         gravity: [0.0; 2],
         root: Root { at: [0.0; 2], joints: vec![RootJoint::Hinge(joint.clone())] },
@@ -67,7 +74,7 @@ fn body() -> Body {
         ],
         motors: Motor::on(0, &[200.0; 2]),
         newton_steps: 2,
-        ..Body::new(0.01)
+        ..BodySpec::new(0.01)
     }
 }
 
@@ -80,7 +87,7 @@ impl Env for Reacher {
         observation.extend(["target_x", "target_y"].map(|name| Dim::new(name, -FAR, FAR)));
         observation.extend(["angle_1_dot", "angle_2_dot", "from_target_x", "from_target_y"].map(Dim::unbounded));
         let action = ActionSpace::continuous(["joint_1", "joint_2"].map(within).to_vec());
-        EnvSpec::new("reacher", observation, action, 50).dt(0.02)
+        EnvSpec::new(&self.name, observation, action, 50).dt(0.02).solved_at(-3.75)
     }
 
     #[inline(always)]

@@ -6,7 +6,7 @@
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-use crate::env::real::{Bits, Constant, Mask, Part, Real};
+use crate::env::real::{Bits, Constant, Mask, Real, StepPart};
 use crate::math::{self, Float};
 
 /// A vector register of `f32` lanes.
@@ -19,7 +19,7 @@ pub(in crate::env) trait Register: Copy + 'static {
     const LANES: usize;
 
     /// Does a part in a function of its own, compiled for the instruction set.
-    fn apart<P: Part>(part: P) -> P::Output;
+    fn apart<P: StepPart>(part: P) -> P::Output;
     fn load(from: &[f32]) -> Self;
     fn store(self, to: &mut [f32]);
     fn splat(value: f32) -> Self;
@@ -273,7 +273,7 @@ impl<V: Register> Real for Reg<V> {
         Reg(V::splat(value.narrow))
     }
     #[inline(always)]
-    fn apart<P: Part>(part: P) -> P::Output {
+    fn apart<P: StepPart>(part: P) -> P::Output {
         V::apart(part)
     }
     #[inline(always)]

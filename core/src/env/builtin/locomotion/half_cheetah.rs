@@ -6,7 +6,7 @@
 
 use super::Locomotion;
 use crate::Result;
-use crate::env::bodies::{Body, Capsule, Floor, Joint, Link, Motor, Root, Softness};
+use crate::env::bodies::{BodySpec, Capsule, Floor, Joint, Link, Motor, Root, Softness};
 
 /// The cheetah of the source.
 ///
@@ -14,6 +14,7 @@ use crate::env::bodies::{Body, Capsule, Floor, Joint, Link, Motor, Root, Softnes
 /// None: the description is a constant.
 pub fn half_cheetah() -> Result<Locomotion<9>> {
     Ok(Locomotion {
+        solved_at: Some(4800.0),
         frame_skip: 5,
         ctrl_cost_weight: 0.1,
         reset_noise_scale: 0.1,
@@ -22,7 +23,7 @@ pub fn half_cheetah() -> Result<Locomotion<9>> {
     })
 }
 
-fn body() -> Body {
+fn body() -> BodySpec {
     let softness = Softness { low: 0.0, high: 0.8, width: 0.01, ..Softness::default() };
     let at_ends = Softness { width: 0.03, ..softness };
     let hinge = |damping, stiffness, low, high| Joint {
@@ -38,7 +39,7 @@ fn body() -> Body {
         |name, parent, at, hinge, limb| Link { name, parent, at, hinge, capsules: vec![limb], ..Link::default() };
     let torso = vec![Capsule::between([-0.5, 0.0], [0.5, 0.0], 0.046).touching(0.4), limb([0.6, 0.1], 0.87, 0.15)];
     let gears = [120.0, 90.0, 60.0, 120.0, 60.0, 30.0];
-    Body {
+    BodySpec {
         root: Root::free([0.0, 0.7]),
         links: vec![
             Link { name: "torso", capsules: torso, ..Link::default() },
@@ -53,6 +54,6 @@ fn body() -> Body {
         floor: Some(Floor { friction: 0.4, softness, ..Floor::default() }),
         total_mass: Some(14.0),
         newton_steps: 8,
-        ..Body::new(0.01)
+        ..BodySpec::new(0.01)
     }
 }

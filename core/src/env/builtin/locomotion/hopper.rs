@@ -6,7 +6,7 @@
 
 use super::{Health, Locomotion};
 use crate::Result;
-use crate::env::bodies::{Body, Capsule, Floor, Integrator, Joint, Link, Motor, Pair, Root, Softness};
+use crate::env::bodies::{BodySpec, Capsule, Floor, Integrator, Joint, Link, Motor, Pair, Root, Softness};
 
 /// The hopper of the source.
 ///
@@ -14,6 +14,7 @@ use crate::env::bodies::{Body, Capsule, Floor, Integrator, Joint, Link, Motor, P
 /// None: the description is a constant.
 pub fn hopper() -> Result<Locomotion<6>> {
     Ok(Locomotion {
+        solved_at: Some(3800.0),
         frame_skip: 4,
         ctrl_cost_weight: 1e-3,
         healthy_reward: 1.0,
@@ -26,7 +27,7 @@ pub fn hopper() -> Result<Locomotion<6>> {
     })
 }
 
-fn body() -> Body {
+fn body() -> BodySpec {
     let softness = Softness { low: 0.8, high: 0.8, width: 0.01, ..Softness::default() };
     let hinge = |low: f64, high: f64| Joint {
         axis: -1.0,
@@ -40,7 +41,7 @@ fn body() -> Body {
     let link =
         |name, parent, at, anchor, hinge, capsule| Link { name, parent, at, anchor, hinge, capsules: vec![capsule] };
     let touch = |first, second| Pair { first: (first, 0), second: (second, 0), margin: 0.002, softness };
-    Body {
+    BodySpec {
         integrator: Integrator::RungeKutta,
         root: Root::free_at_height(1.25),
         links: vec![
@@ -54,6 +55,6 @@ fn body() -> Body {
         floor: Some(Floor { friction: 1.0, margin: 0.002, softness, ..Floor::default() }),
         pairs: vec![touch(0, 2), touch(0, 3), touch(1, 3)],
         newton_steps: 5,
-        ..Body::new(0.002)
+        ..BodySpec::new(0.002)
     }
 }

@@ -13,7 +13,7 @@ pub use swimmer::swimmer;
 pub use walker2d::walker2d;
 
 use crate::Result;
-use crate::env::bodies::{Body, Joints, Model, Motion};
+use crate::env::bodies::{BodySpec, Joints, Model, Motion};
 use crate::env::{ActionSpace, Dim, Draws, Env, EnvSpec, Mask, Real, Scene, Step};
 
 /// A body that is paid for its speed along X, with `N` joints.
@@ -29,6 +29,8 @@ pub struct Locomotion<const N: usize> {
     timestep: f64,
     /// The name of the environment.
     pub name: String,
+    /// The mean return at which its authors call it solved, if they do.
+    pub solved_at: Option<f64>,
     /// Integration steps per step.
     pub frame_skip: usize,
     /// Reward per speed.
@@ -69,7 +71,7 @@ impl<const N: usize> Locomotion<N> {
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) if the description cannot be, or has another number of joints.
-    pub fn new(name: &str, body: &Body) -> Result<Self> {
+    pub fn new(name: &str, body: &BodySpec) -> Result<Self> {
         let model = Model::new(body)?;
         if model.joints() != N {
             let problem = format!("`{name}` has {} joints, and its type says {N}", model.joints());
@@ -80,6 +82,7 @@ impl<const N: usize> Locomotion<N> {
             model,
             timestep: body.timestep,
             name: name.to_owned(),
+            solved_at: None,
             frame_skip: 1,
             forward_reward_weight: 1.0,
             ctrl_cost_weight: 0.0,
@@ -95,6 +98,7 @@ impl<const N: usize> Locomotion<N> {
     }
 
     /// The time of a step.
+    #[inline(always)]
     #[must_use]
     pub fn dt(&self) -> f64 {
         self.timestep * self.frame_skip as f64
@@ -126,7 +130,9 @@ impl<const N: usize> Env for Locomotion<N> {
         let speeds = self.names.iter().map(|name| Dim::new(format!("{name}_dot"), -shown, shown));
         let controls = self.model.motor_names().into_iter().zip(self.model.control_ranges());
         let action = controls.map(|(name, range)| Dim::new(name, -range, range)).collect();
-        EnvSpec::new(&self.name, positions.chain(speeds).collect(), ActionSpace::continuous(action), 1000).dt(self.dt())
+        let observation = positions.chain(speeds).collect();
+        let spec = EnvSpec::new(&self.name, observation, ActionSpace::continuous(action), 1000).dt(self.dt());
+        EnvSpec { solved_at: self.solved_at, ..spec }
     }
 
     #[inline(always)]

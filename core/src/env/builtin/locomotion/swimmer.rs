@@ -6,7 +6,7 @@
 
 use super::Locomotion;
 use crate::Result;
-use crate::env::bodies::{Body, Capsule, Fluid, Integrator, Joint, Link, Motor, Root, RootJoint};
+use crate::env::bodies::{BodySpec, Capsule, Fluid, Integrator, Joint, Link, Motor, Root, RootJoint};
 
 /// The swimmer of the source.
 ///
@@ -14,6 +14,7 @@ use crate::env::bodies::{Body, Capsule, Fluid, Integrator, Joint, Link, Motor, R
 /// None: the description is a constant.
 pub fn swimmer() -> Result<Locomotion<5>> {
     Ok(Locomotion {
+        solved_at: Some(360.0),
         frame_skip: 4,
         ctrl_cost_weight: 1e-4,
         reset_noise_scale: 0.1,
@@ -22,7 +23,7 @@ pub fn swimmer() -> Result<Locomotion<5>> {
     })
 }
 
-fn body() -> Body {
+fn body() -> BodySpec {
     let joint = Joint { armature: 0.1, ..Joint::default() };
     let range = Some([-(100.0_f64.to_radians()), 100.0_f64.to_radians()]);
     let hinge = Joint { range, ..joint.clone() };
@@ -36,7 +37,7 @@ fn body() -> Body {
         capsules: rod(0.0, -1.0),
         ..Link::default()
     };
-    Body {
+    BodySpec {
         integrator: Integrator::RungeKutta,
         gravity: [0.0; 2],
         root: Root {
@@ -51,6 +52,6 @@ fn body() -> Body {
         motors: Motor::on(3, &[150.0; 2]),
         fluid: Some(Fluid { density: 4000.0, viscosity: 0.1 }),
         newton_steps: 3,
-        ..Body::new(0.01)
+        ..BodySpec::new(0.01)
     }
 }

@@ -6,7 +6,7 @@
 
 use super::{Health, Locomotion};
 use crate::Result;
-use crate::env::bodies::{Body, Capsule, Floor, Integrator, Joint, Link, Motor, Root};
+use crate::env::bodies::{BodySpec, Capsule, Floor, Integrator, Joint, Link, Motor, Root};
 
 /// The walker of the source.
 ///
@@ -26,7 +26,7 @@ pub fn walker2d() -> Result<Locomotion<9>> {
     })
 }
 
-fn body() -> Body {
+fn body() -> BodySpec {
     let hinge = |low: f64, high: f64| Joint {
         axis: -1.0,
         armature: 0.01,
@@ -47,13 +47,13 @@ fn body() -> Body {
         ]
     };
     let (right, left) = (leg(["thigh", "leg", "foot"], 1), leg(["thigh_left", "leg_left", "foot_left"], 4));
-    Body {
+    BodySpec {
         integrator: Integrator::RungeKutta,
         root: Root::free_at_height(1.25),
         links: [torso].into_iter().chain(right).chain(left).collect(),
         motors: Motor::on(3, &[100.0; 6]),
         floor: Some(Floor { friction: 0.7, ..Floor::default() }),
         newton_steps: 9,
-        ..Body::new(0.002)
+        ..BodySpec::new(0.002)
     }
 }

@@ -8,7 +8,7 @@ use std::arch::x86_64::*;
 
 use super::{f32_to_u32, lanewise, u32_to_f32};
 use crate::env::engine::register::Register;
-use crate::env::real::Part;
+use crate::env::real::StepPart;
 
 impl Register for __m256 {
     type Int = __m256i;
@@ -16,11 +16,11 @@ impl Register for __m256 {
     const LANES: usize = 8;
 
     #[inline(always)]
-    fn apart<P: Part>(part: P) -> P::Output {
+    fn apart<P: StepPart>(part: P) -> P::Output {
         /// Not inlined.
         #[inline(never)]
         #[target_feature(enable = "avx2,fma")]
-        fn done<P: Part>(part: P) -> P::Output {
+        fn done<P: StepPart>(part: P) -> P::Output {
             part.done()
         }
         unsafe { done(part) }

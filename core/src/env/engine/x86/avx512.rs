@@ -7,7 +7,7 @@
 use std::arch::x86_64::*;
 
 use crate::env::engine::register::Register;
-use crate::env::real::Part;
+use crate::env::real::StepPart;
 
 impl Register for __m512 {
     type Int = __m512i;
@@ -15,11 +15,11 @@ impl Register for __m512 {
     const LANES: usize = 16;
 
     #[inline(always)]
-    fn apart<P: Part>(part: P) -> P::Output {
+    fn apart<P: StepPart>(part: P) -> P::Output {
         /// Not inlined.
         #[inline(never)]
         #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
-        fn done<P: Part>(part: P) -> P::Output {
+        fn done<P: StepPart>(part: P) -> P::Output {
             part.done()
         }
         unsafe { done(part) }

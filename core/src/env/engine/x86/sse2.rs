@@ -8,7 +8,7 @@ use std::arch::x86_64::*;
 
 use super::{f32_to_u32, lanewise, u32_to_f32};
 use crate::env::engine::register::{Reg, Register};
-use crate::env::real::Part;
+use crate::env::real::StepPart;
 
 impl Register for __m128 {
     type Int = __m128i;
@@ -16,10 +16,10 @@ impl Register for __m128 {
     const LANES: usize = 4;
 
     #[inline(always)]
-    fn apart<P: Part>(part: P) -> P::Output {
+    fn apart<P: StepPart>(part: P) -> P::Output {
         /// Not inlined.
         #[inline(never)]
-        fn done<P: Part>(part: P) -> P::Output {
+        fn done<P: StepPart>(part: P) -> P::Output {
             part.done()
         }
         done(part)
