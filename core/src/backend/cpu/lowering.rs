@@ -7,6 +7,7 @@ use super::steps::{Lowered, LoweredStep};
 use super::values::{NO_NODE, Storage, ValueId, View};
 use crate::program::is_view;
 use crate::tensor::graph::ROOT;
+use crate::tensor::op::Body;
 use crate::tensor::{DType, Graph, NodeId, Op};
 use crate::{Error, Result};
 
@@ -16,6 +17,9 @@ pub struct Lowering<'a> {
     pub graph: &'a Graph,
     pub(super) scope: u32,
     pub(super) tiles: bool,
+    /// True where a call loops, such as the step of a body: a row of it takes as long as thousands of products, so that
+    /// lanes must not be left unused.
+    pub(super) calls_loop: bool,
     /// Threads that will share the rows of groups.
     pub threads: usize,
     pub(super) values: FxHashMap<NodeId, ValueId>,
@@ -30,6 +34,15 @@ pub struct Lowering<'a> {
     pub(super) out: Lowered,
 }
 
+/// Tells whether the body of a call loops.
+fn calls_loop(graph: &Graph) -> bool {
+    let loops = |body: &Body| {
+        let within = graph.reachable(&body.outs, body.scope);
+        within.iter().any(|id| matches!(graph.nodes[*id as usize].op, Op::Scan(_)))
+    };
+    graph.nodes.iter().any(|node| matches!(&node.op, Op::Call(call) if loops(&call.body)))
+}
+
 impl<'a> Lowering<'a> {
     pub(super) fn new(
         graph: &'a Graph,
@@ -42,6 +55,7 @@ impl<'a> Lowering<'a> {
             graph,
             scope,
             tiles,
+            calls_loop: calls_loop(graph),
             threads,
             values: FxHashMap::default(),
             users: FxHashMap::default(),

@@ -9,14 +9,6 @@ use super::solver::NewtonStep;
 use super::spatial::{joint_forces, joint_matrix, times};
 use crate::env::{Real, StepPart};
 
-/// The steps of Newton's method: each is a whole one at first, then every other one goes half the way, so that they do
-/// not go in circles. Beside each stands the way of the one before. The last is always whole.
-fn ways(count: usize) -> Vec<[f64; 2]> {
-    let half = |i: usize| i >= 4 && (i - 4).is_multiple_of(2) && i + 1 < count;
-    let way = |i: usize| if half(i) { 0.5 } else { 1.0 };
-    (0..count).map(|i| [way(i), if i == 0 { 1.0 } else { way(i - 1) }]).collect()
-}
-
 impl<R: Real> Motion<'_, R> {
     /// Moves a state by `steps` integration steps. Returns how far the root's joints without a place of their own went:
     /// of each joint the change of its position, in the order of the state.
@@ -59,13 +51,13 @@ impl<R: Real> Motion<'_, R> {
     #[inline(always)]
     fn accelerate(&mut self, q: &[R], v: &[R], a: &mut [R], forces: &mut [R]) {
         R::apart(Prepare { motion: self, q, v });
-        let mut first = true;
-        R::fold(&ways(self.model.newton_steps), a, |a, ways| {
+        let (model, mut first) = (self.model, true);
+        R::fold(&model.ways, a, |a, ways| {
             let went = R::apart(NewtonStep { motion: self, a, first, ways });
             first = false;
             went
         });
-        for (row, limit) in self.limits.iter().zip(&self.model.limits) {
+        for (row, limit) in self.limits.iter().zip(&model.limits) {
             let missing = row.target - row.sign * a[limit.dof];
             forces[limit.dof] = row.sign * row.weight * missing.max(R::lit(0.0));
         }

@@ -84,7 +84,7 @@ impl Model {
             fluid: body.fluid.map(|fluid| [fluid.density.into(), fluid.viscosity.into()]),
             timestep: body.timestep,
             integrator: body.integrator,
-            newton_steps: body.newton_steps,
+            ways: ways(body.newton_steps),
             names: names(body),
             capsules: capsules(body),
             floor: body.floor.map(|floor| floor.height),
@@ -239,6 +239,14 @@ impl Model {
             });
         }
     }
+}
+
+/// The steps of Newton's method: each is a whole one at first, then every other one goes half the way, so that they do
+/// not go in circles. Beside each stands the way of the one before. The last is always whole.
+fn ways(count: usize) -> Vec<[f64; 2]> {
+    let half = |i: usize| i >= 4 && (i - 4).is_multiple_of(2) && i + 1 < count;
+    let way = |i: usize| if half(i) { 0.5 } else { 1.0 };
+    (0..count).map(|i| [way(i), if i == 0 { 1.0 } else { way(i - 1) }]).collect()
 }
 
 /// The names of the joints, in the order of the state.

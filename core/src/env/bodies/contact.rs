@@ -87,14 +87,12 @@ pub(super) fn touch<R: Real>(model: &Model, pair: &PairModel, poses: &[Pose<R>],
     let of = |c: [Constant; 2]| c.map(R::constant);
     let [a, c] = [first.place(of(pair.centers[0])), second.place(of(pair.centers[1]))];
     let [p, q] = [first.turned(of(pair.halves[0])), second.turned(of(pair.halves[1]))];
-    let dot = |a: [R; 2], b: [R; 2]| a[0] * b[0] + a[1] * b[1];
     let between = [a[0] - c[0], a[1] - c[1]];
     let (ma, mb, mc) = (dot(p, p), -dot(p, q), dot(q, q));
     let (u, w) = (-dot(p, between), dot(q, between));
     let inverse = (ma * mc - mb * mb).max(R::lit(1e-12)).recip();
     let (x, y) = ((mc * u - mb * w) * inverse, (ma * w - mb * u) * inverse);
     let (per_a, per_c) = (ma.recip(), mc.recip());
-    let unit = |x: R| x.max(-one).min(one);
     let y = R::select(one.lt(x), (w - mb) * per_c, R::select(x.lt(-one), (w + mb) * per_c, y));
     let x = unit(x);
     let x = R::select(one.lt(y), unit((u - mb) * per_a), R::select(y.lt(-one), unit((u + mb) * per_a), x));
@@ -119,6 +117,17 @@ pub(super) fn touch<R: Real>(model: &Model, pair: &PairModel, poses: &[Pose<R>],
         link = model.links[link].parent;
     }
     Touch { weight, target: -(R::constant(pair.give.damping) * speed + spring) }
+}
+
+#[inline(always)]
+fn dot<R: Real>(a: [R; 2], b: [R; 2]) -> R {
+    a[0] * b[0] + a[1] * b[1]
+}
+
+/// A number limited to −1 to 1.
+#[inline(always)]
+fn unit<R: Real>(x: R) -> R {
+    x.clamp(-1.0, 1.0)
 }
 
 /// The weight where a row pushes, and 0 where it does not: where the acceleration is below its target.

@@ -96,7 +96,12 @@ fn drag<R: Real>(
     let (a, b) = (vx * ax + vz * az, vz * ax - vx * az);
     let [slow, slow_turn] = of.slow.map(|c| R::constant(c) * viscosity);
     let [fast_a, fast_b, fast_turn] = of.fast.map(|c| R::constant(c) * density);
-    let drag = |v: R, slow: R, fast: R| -((slow + fast * v.abs()) * v);
-    let (fa, fb) = (drag(a, slow, fast_a), drag(b, slow, fast_b));
-    [fa * ax - fb * az, fa * az + fb * ax, drag(pose.twist[0], slow_turn, fast_turn)]
+    let (fa, fb) = (resist(a, slow, fast_a), resist(b, slow, fast_b));
+    [fa * ax - fb * az, fa * az + fb * ax, resist(pose.twist[0], slow_turn, fast_turn)]
+}
+
+/// A force against a speed.
+#[inline(always)]
+fn resist<R: Real>(speed: R, slow: R, fast: R) -> R {
+    -((slow + fast * speed.abs()) * speed)
 }

@@ -23,7 +23,8 @@ pub struct Model {
     pub(super) fluid: Option<[Constant; 2]>,
     pub(super) timestep: f64,
     pub(super) integrator: Integrator,
-    pub(super) newton_steps: usize,
+    /// The steps of Newton's method: the part of the way that each goes, and that the one before went.
+    pub(super) ways: Vec<[f64; 2]>,
     pub(super) names: Vec<String>,
     /// The links' shapes, for pictures.
     pub(super) capsules: Vec<(usize, Capsule)>,

@@ -9,6 +9,8 @@ use crate::tensor::{DType, NodeId, Op};
 /// Most elements of a matrix that each row has of its own: it stays in the first-level cache beside the rows. Rows of
 /// larger ones rather have a tile to themselves, where the elements are the same for all.
 const OWN_MATRIX: usize = 64;
+/// The same where a step of a row takes so long that unused lanes cost more than loads.
+const OWN_MATRIX_OF_LONG_STEPS: usize = 1024;
 
 impl Builder {
     pub(super) fn reduce(&mut self, low: &mut Lowering<'_>, id: NodeId, axis: usize) -> Fit<()> {
@@ -67,7 +69,8 @@ impl Builder {
             let dst = self.reg(n);
             self.count(k * n);
             if self.domain.merged && group != 0 {
-                if k * n > OWN_MATRIX || !Table::fits(&[k, n], &[ks, ns], 0) {
+                let most = if low.calls_loop { OWN_MATRIX_OF_LONG_STEPS } else { OWN_MATRIX };
+                if k * n > most || !Table::fits(&[k, n], &[ks, ns], 0) {
                     return Err(Unfit);
                 }
                 let table = Table::new(&[k, n], &[ks, ns], 0);
