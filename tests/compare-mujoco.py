@@ -141,7 +141,8 @@ def main():
     if unknown:
         parser.error(f"{', '.join(unknown)}: expected some of {', '.join(ENVIRONMENTS)}")
     print(f"mujoco {mujoco.__version__}, gymnasium {gymnasium.__version__}; errors of one step, median and largest")
-    print(f"{'environment':26}{'actions':10}{'state':>20}{'observation':>14}{'reward':>10}{'ends':>12}  rows seen at once")
+    head = f"{'environment':26}{'actions':10}{'state':>20}{'observation':>14}{'reward':>10}{'ends':>12}"
+    print(f"{head}  rows seen at once")
     failed = False
     for name in args.env or ENVIRONMENTS:
         policies = {"uniform": uniform, "held": Held()}

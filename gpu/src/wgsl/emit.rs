@@ -40,8 +40,8 @@ pub(crate) struct Emitter<'a> {
     computed: HashSet<NodeId>,
     /// Operands of the calls that are being expanded, by scope.
     calls: HashMap<u32, Vec<NodeId>>,
-    /// Of the loops in calls that are being written, by scope: the parameters that are rows of stacked values, these
-    /// values, and the step.
+    /// Loops in calls that are being written, by scope: the parameters that are rows of stacked values, these values,
+    /// and the step.
     pub(super) turning: HashMap<u32, (Vec<NodeId>, Vec<NodeId>, Ix)>,
     blocks: Vec<Block>,
     text: String,

@@ -111,7 +111,7 @@ impl<R: Real> StepPart for RungeKutta<'_, '_, R> {
         // How far along the stage before, and the weight in the sum.
         let table = [[0.0, 1.0], [0.5 * h, 2.0], [0.5 * h, 2.0], [h, 1.0]];
         R::fold(&table, &mut stages, |stages, [along, weight]| {
-            R::apart(Stage { motion, first, stages, along, weight });
+            R::apart(RungeKuttaStage { motion, first, stages, along, weight });
             true
         });
         for i in 0..n {
@@ -125,7 +125,7 @@ impl<R: Real> StepPart for RungeKutta<'_, '_, R> {
 }
 
 /// A stage of that method.
-struct Stage<'a, 'm, R: Real> {
+struct RungeKuttaStage<'a, 'm, R: Real> {
     motion: &'a mut Motion<'m, R>,
     /// Positions and speeds before the step.
     first: [&'a [R]; 2],
@@ -134,7 +134,7 @@ struct Stage<'a, 'm, R: Real> {
     weight: R,
 }
 
-impl<R: Real> StepPart for Stage<'_, '_, R> {
+impl<R: Real> StepPart for RungeKuttaStage<'_, '_, R> {
     type Output = ();
 
     #[inline(always)]

@@ -74,7 +74,7 @@ impl Root {
         Self { at, joints: vec![RootJoint::SlideX(joint()), RootJoint::SlideZ(joint()), RootJoint::Hinge(joint())] }
     }
 
-    /// The same, where the state counts the height from the floor.
+    /// A link that moves so and begins at a height, which the state counts from the floor.
     #[must_use]
     pub fn free_at_height(height: f64) -> Self {
         let mut root = Self::free([0.0, height]);
@@ -248,7 +248,7 @@ impl Default for Floor {
 pub struct Pair {
     /// The number of a link, and of its capsule.
     pub first: (usize, usize),
-    /// Those of a link that descends from it, but is not its child.
+    /// The numbers of a link that descends from it, but is not its child, and of its capsule.
     pub second: (usize, usize),
     /// The sum of their margins.
     pub margin: f64,

@@ -65,7 +65,7 @@ impl Model {
     /// Makes a body ready to move.
     ///
     /// # Errors
-    /// [`Error::Config`] for a description that cannot be: links without mass, parents behind their children, joints
+    /// [`Error::Config`](crate::Error::Config) for a description that cannot be: links without mass, parents behind their children, joints
     /// that are named twice, ranges from high to low, numbers that are not finite or out of range.
     pub fn new(body: &BodySpec) -> Result<Self> {
         check(body)?;
@@ -270,7 +270,7 @@ fn capsules(body: &BodySpec) -> Vec<(usize, Capsule)> {
     all
 }
 
-/// What each link's shapes are together.
+/// The shapes of each link as one solid.
 fn solids(body: &BodySpec) -> Vec<Solid> {
     let of = |link: &super::body::Link| Solid::sum(&link.capsules.iter().map(Solid::of).collect::<Vec<_>>());
     let solids: Vec<Solid> = body.links.iter().map(of).collect();

@@ -1,24 +1,24 @@
 //! Bodies: planar articulated bodies with the equations of MuJoCo.
 //!
-//! A [`BodySpec`] describes links in a plane, joints between them, motors and what they touch; a [`Model`] is the body made
-//! ready to move, and [`Motion`] moves it. All is written once over [`Real`](super::Real), so a body runs in `f64`, as
-//! lanes, and in a trace. Bodies differ by data alone: one function per type of number moves them all.
+//! A [`BodySpec`] describes links in a plane, joints between them, motors and what they touch; a [`Model`] is the body
+//! made ready to move, and [`Motion`] moves it. All is written once over [`Real`](super::Real), so a body runs in
+//! `f64`, as lanes, and in a trace. Bodies differ by data alone: one function per type of number moves them all.
 //!
 //! # The part of MuJoCo's model that it has
 //!
-//! | | |
-//! |---|---|
-//! | links | a tree in one plane. The first may slide along both axes and turn, or some of these; each other one turns about a hinge on its parent |
-//! | shapes | capsules and spheres, of which masses and moments of inertia follow |
-//! | joints | limits with a margin, springs, damping, armature |
-//! | motors | on joints, with a gear, controls limited to a range |
-//! | contacts | ends of capsules with a level floor, with pyramidal friction (`condim` 3); capsules of a link with those of one that descends from it, without friction (`condim` 1) |
-//! | softness | `solref` as time constant and damping ratio, `solimp` of power 2 and midpoint 0.5 |
-//! | fluid | the model of inertia boxes |
-//! | integrators | Euler, with implicit damping of joints; Runge–Kutta of order 4 |
-//! | solver | Newton's method on the set of rows that push, for a number of steps |
+//! - Links are a tree in one plane. The first may slide along both axes and turn, or do some of these; each other one
+//!   turns about a hinge on its parent.
+//! - Shapes are capsules and spheres, of which masses and moments of inertia follow.
+//! - Joints have limits with a margin, springs, damping and armature.
+//! - Motors drive joints, with a gear; controls are limited to a range.
+//! - Contacts: ends of capsules touch a level floor, with pyramidal friction (`condim` 3), and capsules of a link those
+//!   of one that descends from it, without friction (`condim` 1).
+//! - Softness: `solref` as time constant and damping ratio, `solimp` of power 2 and midpoint 0.5.
+//! - A fluid pushes by the model of inertia boxes.
+//! - Integrators are Euler, with implicit damping of joints, and Runge and Kutta's of order 4.
+//! - The solver is Newton's method on the rows that push, for a number of steps.
 //!
-//! What MuJoCo has beyond this cannot be written down here, or [`Model::new`] refuses it.
+//! A description cannot name more of MuJoCo than this, and [`Model::new`] refuses one that contradicts itself.
 //!
 //! # Coordinates
 //!

@@ -9,7 +9,7 @@ pub struct Model {
     pub(super) links: Vec<LinkModel>,
     /// The joints in the order of the computation: along X, along Z, turning, then those of the links.
     pub(super) dofs: Vec<Dof>,
-    /// Those of the root, as far as there are: along X, along Z, turning.
+    /// The numbers of the root's joints, as far as there are: along X, along Z, turning.
     pub(super) root: [Option<usize>; 3],
     /// For each joint in the order of the state its number in that of the computation.
     pub(super) order: Vec<usize>,
@@ -36,7 +36,7 @@ pub struct Model {
 #[derive(Clone, Debug)]
 pub(super) struct LinkModel {
     pub parent: usize,
-    /// Of its hinge; of the first link that of its hinge, if it has one.
+    /// The number of its hinge; 0 of a first link without one.
     pub dof: usize,
     /// Its hinge in the frame of its parent.
     pub offset: [Constant; 2],

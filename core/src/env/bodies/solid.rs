@@ -52,7 +52,7 @@ impl Solid {
         sum
     }
 
-    /// The same with another density.
+    /// Multiplies its density.
     pub fn scaled(mut self, by: f64) -> Self {
         self.mass *= by;
         self.normal *= by;

@@ -19,7 +19,7 @@ pub(super) fn inertias<R: Real>(model: &Model, poses: &[Pose<R>], out: &mut [Spa
     }
 }
 
-/// What a matrix makes of a twist.
+/// The force that a matrix makes of a twist.
 #[inline(always)]
 pub(super) fn times<R: Real>(s: &Spatial<R>, t: &[R; 3]) -> [R; 3] {
     [

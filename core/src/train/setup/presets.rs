@@ -51,6 +51,8 @@ const FILES: &[(&str, &str, &str)] = &[
     ("cma-es", "cartpole", include_str!("presets/cma-es-cartpole.toml")),
     ("openai-es", "cartpole", include_str!("presets/openai-es-cartpole.toml")),
     ("ars", "cartpole", include_str!("presets/ars-cartpole.toml")),
+    #[cfg(feature = "bodies")]
+    ("ars", "half-cheetah", include_str!("presets/ars-half-cheetah.toml")),
     ("nop", "cartpole", include_str!("presets/nop-cartpole.toml")),
     ("promp", "point-corner", include_str!("presets/promp-point-corner.toml")),
     ("promp", "navigation", include_str!("presets/promp-navigation.toml")),

@@ -9,7 +9,7 @@ use crate::tensor::{DType, NodeId, Op};
 /// Most elements of a matrix that each row has of its own: it stays in the first-level cache beside the rows. Rows of
 /// larger ones rather have a tile to themselves, where the elements are the same for all.
 const OWN_MATRIX: usize = 64;
-/// The same where a step of a row takes so long that unused lanes cost more than loads.
+/// Most elements of such a matrix where a step of a row takes so long that unused lanes cost more than loads.
 const OWN_MATRIX_OF_LONG_STEPS: usize = 1024;
 
 impl Builder {

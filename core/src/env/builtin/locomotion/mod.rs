@@ -58,11 +58,11 @@ pub struct Locomotion<const N: usize> {
 /// Where a body is healthy: all strictly within.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Health {
-    /// Of the second joint, its height.
+    /// Bounds of the second joint, its height.
     pub height: [f64; 2],
-    /// Of the third joint.
+    /// Bounds of the third joint, its angle.
     pub angle: [f64; 2],
-    /// Of all numbers from the third joint's position on.
+    /// Bounds of all numbers from the third joint's position on.
     pub state: [f64; 2],
 }
 
@@ -107,10 +107,6 @@ impl<const N: usize> Locomotion<N> {
     #[inline(always)]
     fn healthy<R: Real>(&self, s: &Joints<R, N>) -> R::Mask {
         let Some(health) = &self.health else { return R::Mask::splat(true) };
-        let within = |x: R, [low, high]: [f64; 2]| {
-            let above = if low == f64::NEG_INFINITY { R::Mask::splat(true) } else { x.gt(R::lit(low)) };
-            if high == f64::INFINITY { above } else { above.and(x.lt(R::lit(high))) }
-        };
         let mut healthy = within(s.qpos[1], health.height).and(within(s.qpos[2], health.angle));
         if health.state[1] < f64::INFINITY {
             for x in s.qpos[2..].iter().chain(&s.qvel) {
@@ -119,6 +115,13 @@ impl<const N: usize> Locomotion<N> {
         }
         healthy
     }
+}
+
+/// Tells whether a number is strictly between two others.
+#[inline(always)]
+fn within<R: Real>(x: R, [low, high]: [f64; 2]) -> R::Mask {
+    let above = if low == f64::NEG_INFINITY { R::Mask::splat(true) } else { x.gt(R::lit(low)) };
+    if high == f64::INFINITY { above } else { above.and(x.lt(R::lit(high))) }
 }
 
 impl<const N: usize> Env for Locomotion<N> {

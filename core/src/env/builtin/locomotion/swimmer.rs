@@ -1,7 +1,7 @@
 //! Three links swim (Swimmer-v5).
 //!
-//! Source: Gymnasium 1.4 `mujoco/swimmer_v5.py` and `swimmer.xml`. Two motors, four integration steps of 0.01 s each, in
-//! a level plane of a fluid. Reward: the speed along x, less 0.0001 |a|². It never terminates; time limit 1000; the
+//! Source: Gymnasium 1.4 `mujoco/swimmer_v5.py` and `swimmer.xml`. Two motors, four integration steps of 0.01 s each,
+//! in a level plane of a fluid. Reward: the speed along x, less 0.0001 |a|². It never terminates; time limit 1000; the
 //! authors name 360 as solved.
 
 use super::Locomotion;
