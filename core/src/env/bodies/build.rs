@@ -65,8 +65,9 @@ impl Model {
     /// Makes a body ready to move.
     ///
     /// # Errors
-    /// [`Error::Config`](crate::Error::Config) for a description that cannot be: links without mass, parents behind their children, joints
-    /// that are named twice, ranges from high to low, numbers that are not finite or out of range.
+    /// [`Error::Config`](crate::Error::Config) for a description that cannot be: links without mass, parents behind
+    /// their children, joints that are named twice, ranges from high to low, numbers that are not finite or out of
+    /// range.
     pub fn new(body: &BodySpec) -> Result<Self> {
         check(body)?;
         let solids = solids(body);
