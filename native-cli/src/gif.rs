@@ -47,9 +47,15 @@ fn timing(count: usize, seconds: f64) -> Vec<(usize, u16)> {
     shown
 }
 
-/// A scene in the view of the first one, below its caption.
-fn picture((scene, caption): &(Scene, String), view: [f32; 4], width: usize, above: usize) -> Picture {
-    let scene = paint(&Scene { view, shapes: scene.shapes.clone() }, width);
+/// A scene below its caption, in its own view: that of the first one, or one as large elsewhere.
+fn picture((scene, caption): &(Scene, String), first: [f32; 4], width: usize, above: usize) -> Picture {
+    let [left, _, low, _] = scene.view;
+    let view = [left, left + (first[1] - first[0]), low, low + (first[3] - first[2])];
+    let view = if view.iter().all(|x| x.is_finite()) { view } else { first };
+    let mut scene = paint(&Scene { view, shapes: scene.shapes.clone() }, width);
+    // Far away, sizes are rounded.
+    scene.height = scene_picture::height(first, width);
+    scene.pixels.resize(width * scene.height, BACKGROUND);
     if above == 0 {
         return scene;
     }
@@ -62,7 +68,8 @@ fn picture((scene, caption): &(Scene, String), view: [f32; 4], width: usize, abo
 /// Writes episodes as a looping GIF of `width` pixels, one after the other, each at its own speed.
 ///
 /// All frames share one palette of the 256 most frequent colours, and each frame holds only the rectangle that
-/// changed, so ten seconds of CartPole take a few hundred kilobytes. All scenes must have the same view.
+/// changed, so ten seconds of CartPole take a few hundred kilobytes. All scenes must have views of the
+/// same size; they may move.
 ///
 /// # Errors
 /// [`Stop`] with code 2 if there is no scene or the size is beyond GIF's 65535; with code 1 if encoding fails.

@@ -57,13 +57,13 @@ impl Model {
             let [a, b] = capsule.ends.map(end);
             scene = scene.with(Shape::line(a, b, 2.0 * capsule.radius as f32, color));
         }
-        for (pose, link) in posed.iter().zip(&self.links).skip(1) {
+        for pose in posed.iter().skip(1) {
             let at = shown([root[0] + pose.origin[0], root[1] + pose.origin[1]]);
-            let _ = link;
             scene = scene.with(Shape::circle(at, 0.015 * half, Color::BLUE));
         }
         if moves {
-            let words = format!("{:.1} m   {speed:.1} m/s", qpos[0]);
+            let tenths = |x: f32| (10.0 * x).round() / 10.0 + 0.0; // no −0
+            let words = format!("{:.1} m   {:.1} m/s", tenths(qpos[0]), tenths(speed));
             let place = [x, low + 1.1 * half];
             scene = scene.with(Shape::text(place, 0.08 * half, words, Color::INK));
         }
