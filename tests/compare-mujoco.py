@@ -9,6 +9,7 @@ Needs mujoco==4.0.0, gymnasium==1.4.0 and numpy, and the program `steps-under-te
 """
 
 import argparse
+import json
 import pathlib
 import subprocess
 import sys
@@ -48,6 +49,17 @@ class Held:
         if step % 10 == 0 or self.action is None:
             self.action = rng.choice([-1.0, 0.0, 1.0], env.model.nu) * env.model.actuator_ctrlrange[:, 1]
         return self.action
+
+
+class Trained:
+    """A linear policy that has learned to run, with noise: `tests/policies.json` has a row of weights per motor."""
+
+    def __init__(self, weights, noise):
+        self.weights, self.noise = np.array(weights), noise
+
+    def __call__(self, env, seen, rng, _step):
+        action = self.weights[:, :-1] @ seen + self.weights[:, -1]
+        return np.clip(action + self.noise * rng.standard_normal(env.model.nu), -1, 1)
 
 
 def balancer(env, seen, rng, _step):
@@ -144,10 +156,13 @@ def main():
     head = f"{'environment':26}{'actions':10}{'state':>20}{'observation':>14}{'reward':>10}{'ends':>12}"
     print(f"{head}  rows seen at once")
     failed = False
+    trained = json.loads((ROOT / "tests" / "policies.json").read_text())
     for name in args.env or ENVIRONMENTS:
         policies = {"uniform": uniform, "held": Held()}
         if name.startswith("inverted"):
             policies["balanced"] = balancer
+        if name in trained:
+            policies |= {"trained": Trained(trained[name], 0.0), "noisy": Trained(trained[name], 0.3)}
         for label, policy in policies.items():
             begin = time.perf_counter()
             in_state, in_seen, in_reward, differ, counts, ends = compare(

@@ -49,6 +49,9 @@ mod pages {
 
     #[doc = include_str!("../../docs/tutorials/6-learning-from-memory.md")]
     struct LearningFromMemory;
+
+    #[doc = include_str!("../../docs/tutorials/7-your-body.md")]
+    struct YourBody;
 }
 
 /// The built-in environments without those that differ from another one in the kind of reward only, for tests that

@@ -14,37 +14,7 @@ impl<R: Real> Motion<'_, R> {
     /// of each joint the change of its position, in the order of the state.
     #[inline(always)]
     pub fn advance(&mut self, state: [&mut [R]; 3], steps: usize) -> Vec<R> {
-        let model = self.model;
-        let [q, v, a] = state;
-        let n = model.dofs.len();
-        let zero = R::lit(0.0);
-        // Positions, speeds, accelerations, and of the last evaluation the positions and the forces of limits.
-        let mut all = vec![zero; 5 * n];
-        for (i, &dof) in model.order.iter().enumerate() {
-            let of = &model.dofs[dof];
-            all[dof] = if of.relative { zero } else { turned(of.axis, q[i] - R::constant(of.rest)) };
-            all[n + dof] = turned(of.axis, v[i]);
-            all[2 * n + dof] = turned(of.axis, a[i]);
-        }
-        let before: Vec<R> = all[..n].to_vec();
-        R::fold(&vec![[0.0; 0]; steps], &mut all, |all, _| {
-            match model.integrator {
-                Integrator::Euler => R::apart(Euler { motion: self, all }),
-                Integrator::RungeKutta => R::apart(RungeKutta { motion: self, all }),
-            }
-            true
-        });
-        self.seen.copy_from_slice(&all[3 * n..4 * n]);
-        self.limit_forces.copy_from_slice(&all[4 * n..]);
-        let mut moved = vec![zero; n];
-        for (i, &dof) in model.order.iter().enumerate() {
-            let of = &model.dofs[dof];
-            moved[i] = turned(of.axis, all[dof] - before[dof]);
-            q[i] = if of.relative { q[i] + moved[i] } else { turned(of.axis, all[dof]) + R::constant(of.rest) };
-            v[i] = turned(of.axis, all[n + dof]);
-            a[i] = turned(of.axis, all[2 * n + dof]);
-        }
-        moved
+        R::apart(Advance { motion: self, state, steps })
     }
 
     /// Accelerations of the joints, which `a` begins with a guess of, and the forces of limits.
@@ -61,6 +31,54 @@ impl<R: Real> Motion<'_, R> {
             let missing = row.target - row.sign * a[limit.dof];
             forces[limit.dof] = row.sign * row.weight * missing.max(R::lit(0.0));
         }
+    }
+}
+
+/// Moves a state by integration steps.
+struct Advance<'a, 'm, R: Real> {
+    motion: &'a mut Motion<'m, R>,
+    /// Positions, speeds and accelerations, in the order of the state.
+    state: [&'a mut [R]; 3],
+    steps: usize,
+}
+
+impl<R: Real> StepPart for Advance<'_, '_, R> {
+    type Output = Vec<R>;
+
+    #[inline(always)]
+    fn done(self) -> Vec<R> {
+        let Self { motion, state, steps } = self;
+        let model = motion.model;
+        let [q, v, a] = state;
+        let n = model.dofs.len();
+        let zero = R::lit(0.0);
+        // Positions, speeds, accelerations, and of the last evaluation the positions and the forces of limits.
+        let mut all = vec![zero; 5 * n];
+        for (i, &dof) in model.order.iter().enumerate() {
+            let of = &model.dofs[dof];
+            all[dof] = if of.relative { zero } else { turned(of.axis, q[i] - R::constant(of.rest)) };
+            all[n + dof] = turned(of.axis, v[i]);
+            all[2 * n + dof] = turned(of.axis, a[i]);
+        }
+        let before: Vec<R> = all[..n].to_vec();
+        R::fold(&vec![[0.0; 0]; steps], &mut all, |all, _| {
+            match model.integrator {
+                Integrator::Euler => R::apart(Euler { motion, all }),
+                Integrator::RungeKutta => R::apart(RungeKutta { motion, all }),
+            }
+            true
+        });
+        motion.seen.copy_from_slice(&all[3 * n..4 * n]);
+        motion.limit_forces.copy_from_slice(&all[4 * n..]);
+        let mut moved = vec![zero; n];
+        for (i, &dof) in model.order.iter().enumerate() {
+            let of = &model.dofs[dof];
+            moved[i] = turned(of.axis, all[dof] - before[dof]);
+            q[i] = if of.relative { q[i] + moved[i] } else { turned(of.axis, all[dof]) + R::constant(of.rest) };
+            v[i] = turned(of.axis, all[n + dof]);
+            a[i] = turned(of.axis, all[2 * n + dof]);
+        }
+        moved
     }
 }
 

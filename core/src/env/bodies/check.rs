@@ -92,3 +92,57 @@ fn soft(softness: &Softness, of: &str) -> Result<()> {
     let problem = "softness needs time, ratio and width above 0, and impedances 0 ≤ low ≤ high ≤ 1";
     Err(Error::config("body", format!("{of}: {problem}")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::env::bodies::{Capsule, Floor, Link, Model, Motor, Pair, Root};
+
+    fn rod() -> Capsule {
+        Capsule::between([0.0, 0.0], [0.0, -0.5], 0.05).touching(1.0)
+    }
+
+    /// Three links, one below the other.
+    fn chain() -> BodySpec {
+        let link = |name, parent, at| Link { name, parent, at: [0.0, at], capsules: vec![rod()], ..Link::default() };
+        BodySpec {
+            root: Root::free([0.0, 2.0]),
+            links: vec![link("top", 0, 0.0), link("middle", 0, -0.5), link("end", 1, -0.5)],
+            motors: Motor::on(3, &[1.0; 2]),
+            floor: Some(Floor::default()),
+            pairs: vec![Pair { first: (0, 0), second: (2, 0), margin: 0.0, softness: Softness::default() }],
+            ..BodySpec::new(0.01)
+        }
+    }
+
+    #[test]
+    fn faults_are_named() {
+        assert_eq!(Model::new(&chain()).unwrap().joints(), 5);
+        let cases: &[(fn(&mut BodySpec), &str)] = &[
+            (|b| b.timestep = 0.0, "a step of 0 s"),
+            (|b| b.newton_steps = 0, "newton_steps is 0"),
+            (|b| b.links.clear(), "no links"),
+            (|b| b.root.joints.push(b.root.joints[1].clone()), "a joint twice"),
+            (|b| b.links[1].parent = 2, "the parent of link 1, `middle`, is link 2; parents come first"),
+            (|b| b.links[2].capsules.clear(), "the link `end` has no shape"),
+            (|b| b.links[2].capsules[0].radius = -1.0, "a capsule of `end` needs a radius"),
+            (|b| b.links[2].capsules[0].ends[1][0] = f64::NAN, "a capsule of `end` has ends that are not finite"),
+            (|b| b.links[1].hinge.axis = 0.5, "the axis of a joint of middle is 0.5"),
+            (|b| b.links[1].hinge.damping = -1.0, "a joint of middle must be at least 0"),
+            (|b| b.links[1].hinge.range = Some([1.0, 1.0]), "a joint of middle has a range from high to low"),
+            (|b| b.links[1].hinge.softness.time = 0.0, "middle: softness needs"),
+            (|b| b.motors[1].joint = 5, "a motor drives joint 5, and there are 5"),
+            (|b| b.floor.as_mut().unwrap().softness.low = 2.0, "the floor: softness needs"),
+            (|b| b.pairs[0].second = (3, 0), "capsules (0, 0) and (3, 0), which are not there"),
+            (|b| b.pairs[0].second = (1, 0), "link 1 of a pair must descend from link 0 and not be its child"),
+        ];
+        for (spoil, problem) in cases {
+            let mut body = chain();
+            spoil(&mut body);
+            let error = Model::new(&body).unwrap_err().to_string();
+            assert!(error.contains(problem), "{error}, expected {problem}");
+        }
+        let fixed = BodySpec { root: Root::default(), pairs: Vec::new(), motors: Vec::new(), ..chain() };
+        assert_eq!(Model::new(&fixed).unwrap().joints(), 2);
+    }
+}

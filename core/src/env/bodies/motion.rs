@@ -4,7 +4,7 @@ use super::contact::{FloorPoint, Limit, Touch};
 use super::kinematics::{Pose, poses};
 use super::model::Model;
 use super::spatial::Spatial;
-use crate::env::Real;
+use crate::env::{Real, StepPart};
 
 /// Room to move a body in, of any type of number.
 ///
@@ -44,36 +44,7 @@ impl<'m, R: Real> Motion<'m, R> {
     #[inline(always)]
     #[must_use]
     pub fn new(model: &'m Model, controls: &[R]) -> Self {
-        let zero = R::lit(0.0);
-        let (links, n) = (model.links.len(), model.dofs.len());
-        let mut drive = vec![zero; n];
-        for (motor, control) in model.motors.iter().zip(controls) {
-            let limited = control.clamp(-motor.range, motor.range);
-            drive[motor.dof] = R::constant(motor.gear) * limited + drive[motor.dof];
-        }
-        Self {
-            model,
-            angles: vec![zero; links],
-            poses: vec![Pose::still(); links],
-            inertias: vec![[zero; 6]; links],
-            composite: vec![[zero; 6]; links],
-            accelerations: vec![[zero; 2]; links],
-            twists: vec![[zero; 3]; links],
-            forces: vec![[zero; 3]; links],
-            drive,
-            smooth: vec![zero; n],
-            points: vec![FloorPoint { weight: zero, at: [zero; 2], target: [zero; 2] }; model.points.len()],
-            pushes: vec![[zero; 3]; model.points.len()],
-            limits: vec![Limit { weight: zero, sign: zero, target: zero }; model.limits.len()],
-            limit_pushes: vec![zero; model.limits.len()],
-            touches: vec![Touch { weight: zero, target: zero }; model.pairs.len()],
-            touch_rows: vec![zero; model.pairs.len() * links],
-            touch_pushes: vec![zero; model.pairs.len()],
-            h: vec![zero; n * n],
-            right: vec![zero; n],
-            seen: vec![zero; n],
-            limit_forces: vec![zero; n],
-        }
+        R::apart(MakeRoom { model, controls })
     }
 
     /// Where a place in a link's frame is, with the joints at these positions, relative to the root's origin.
@@ -115,6 +86,51 @@ impl<'m, R: Real> Motion<'m, R> {
     pub fn seen(&mut self, link: usize, at: [f64; 2]) -> [R; 2] {
         let seen = self.seen.clone();
         self.at(&seen, link, at)
+    }
+}
+
+/// Makes room for a body.
+struct MakeRoom<'a, 'm, R> {
+    model: &'m Model,
+    controls: &'a [R],
+}
+
+impl<'m, R: Real> StepPart for MakeRoom<'_, 'm, R> {
+    type Output = Motion<'m, R>;
+
+    #[inline(always)]
+    fn done(self) -> Motion<'m, R> {
+        let Self { model, controls } = self;
+        let zero = R::lit(0.0);
+        let (links, n) = (model.links.len(), model.dofs.len());
+        let mut drive = vec![zero; n];
+        for (motor, control) in model.motors.iter().zip(controls) {
+            let limited = control.clamp(-motor.range, motor.range);
+            drive[motor.dof] = R::constant(motor.gear) * limited + drive[motor.dof];
+        }
+        Motion {
+            model,
+            angles: vec![zero; links],
+            poses: vec![Pose::still(); links],
+            inertias: vec![[zero; 6]; links],
+            composite: vec![[zero; 6]; links],
+            accelerations: vec![[zero; 2]; links],
+            twists: vec![[zero; 3]; links],
+            forces: vec![[zero; 3]; links],
+            drive,
+            smooth: vec![zero; n],
+            points: vec![FloorPoint { weight: zero, at: [zero; 2], target: [zero; 2] }; model.points.len()],
+            pushes: vec![[zero; 3]; model.points.len()],
+            limits: vec![Limit { weight: zero, sign: zero, target: zero }; model.limits.len()],
+            limit_pushes: vec![zero; model.limits.len()],
+            touches: vec![Touch { weight: zero, target: zero }; model.pairs.len()],
+            touch_rows: vec![zero; model.pairs.len() * links],
+            touch_pushes: vec![zero; model.pairs.len()],
+            h: vec![zero; n * n],
+            right: vec![zero; n],
+            seen: vec![zero; n],
+            limit_forces: vec![zero; n],
+        }
     }
 }
 
