@@ -17,5 +17,5 @@ if ! "$venv/bin/python" -c "import mujoco, gymnasium.envs.mujoco" 2>/dev/null; t
   "$venv/bin/pip" install --quiet --disable-pip-version-check "${packages[@]}"
 fi
 # As the tests build it: with the profile of tests nothing is compiled twice.
-cargo build --quiet --profile test -p quickstudy-tests --bin steps-under-test
+cargo build --quiet --profile test --workspace --bin steps-under-test
 exec "$venv/bin/python" tests/compare-mujoco.py --program "$target/debug/steps-under-test" "$@"
