@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Compares steps of bodies with MuJoCo's: compare-mujoco.py [--steps N] [--seconds S] [ENV ...].
+"""Compares steps of bodies with MuJoCo's: compare-mujoco.py [--steps N] [--episodes N] [ENV ...].
 
 Steps real MuJoCo through Gymnasium along rollouts of uniform, held and trained actions, and makes each step by this
 project's environment as well, from the same state and from its own warm start. Prints the largest errors in one step,
-and how many contacts, limits and ends occurred. Exits with 1 where an error is above its bound.
+and how many contacts, limits and ends occurred. Exits with 1 where an error is above its bound. With `--episodes`, the
+trained policies instead play whole episodes in both, from the same first states, in single precision here.
 
 Needs mujoco==4.0.0, gymnasium==1.4.0 and numpy, and the program `steps-under-test` of the tests' package.
 """
@@ -136,10 +137,40 @@ def compare(program, name, policy, steps, seed, precision):
     return in_state, in_seen, in_reward, int((ended != ends).sum()), counts, int(ends.sum())
 
 
+def transfer(program, name, weights, episodes, seed):
+    """Means of returns of the same policy from the same first states, in MuJoCo and here, and whether they agree."""
+    env = gymnasium.make(f"{ENVIRONMENTS[name]}-v5").unwrapped
+    starts, theirs, lengths = [], [], []
+    policy = Trained(weights, 0.0)
+    rng = np.random.default_rng(seed)
+    for episode in range(episodes):
+        seen, _ = env.reset(seed=seed + episode)
+        starts.append(state_of(name, env.data.qpos, env.data.qvel, np.zeros(env.model.nv)))
+        total, length, ended = 0.0, 0, False
+        while not ended and length < 1000:
+            seen, reward, ended, _, _ = env.step(policy(env, seen, rng, length))
+            total, length = total + reward, length + 1
+        theirs.append(total)
+        lengths.append(length)
+    numbers = np.concatenate([np.array(weights).ravel(), np.concatenate(starts)])
+    out = subprocess.run([program, name, "play"], input=numbers.tobytes(), capture_output=True, check=True).stdout
+    ours = np.frombuffer(out).reshape(episodes, 2)
+    difference = ours[:, 0] - np.array(theirs)
+    error = difference.std(ddof=1) / np.sqrt(episodes)
+    apart, mean = abs(difference.mean()), np.mean(theirs)
+    print(
+        f"{name:16} MuJoCo {mean:8.1f}, here {ours[:, 0].mean():8.1f}, difference {difference.mean():8.1f} "
+        f"± {error:.1f} ({apart / abs(mean):.1%}); steps {np.mean(lengths):.0f}, here {ours[:, 1].mean():.0f}",
+        flush=True,
+    )
+    return apart <= 0.05 * abs(mean) or apart <= 2 * error
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("env", nargs="*", metavar="ENV", help="environments; all by default")
     parser.add_argument("--steps", type=int, default=2000, help="steps of each rollout")
+    parser.add_argument("--episodes", type=int, help="play so many episodes with each trained policy")
     parser.add_argument("--seed", type=int, default=1234)
     parser.add_argument("--precision", choices=["f64", "f32"], default="f64")
     parser.add_argument("--program", help="the built steps-under-test")
@@ -152,11 +183,15 @@ def main():
     unknown = [name for name in args.env if name not in ENVIRONMENTS]
     if unknown:
         parser.error(f"{', '.join(unknown)}: expected some of {', '.join(ENVIRONMENTS)}")
+    trained = json.loads((ROOT / "tests" / "policies.json").read_text())
+    if args.episodes:
+        names = [name for name in args.env or trained if name in trained]
+        agree = [transfer(program, name, trained[name], args.episodes, args.seed) for name in names]
+        sys.exit(int(not all(agree)))
     print(f"mujoco {mujoco.__version__}, gymnasium {gymnasium.__version__}; errors of one step, median and largest")
     head = f"{'environment':26}{'actions':10}{'state':>20}{'observation':>14}{'reward':>10}{'ends':>12}"
     print(f"{head}  rows seen at once")
     failed = False
-    trained = json.loads((ROOT / "tests" / "policies.json").read_text())
     for name in args.env or ENVIRONMENTS:
         policies = {"uniform": uniform, "held": Held()}
         if name.startswith("inverted"):

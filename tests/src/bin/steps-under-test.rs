@@ -3,7 +3,9 @@
 //! `steps-under-test ENV [f32]` reads records of numbers (f64, little-endian) from standard input: a state and an
 //! action. For each it writes the next state, the observation, the reward, and 1 where the episode ended. With `f32` it
 //! steps in single precision. `steps-under-test ENV sizes` prints how many numbers a state, an action and an
-//! observation have.
+//! observation have. `steps-under-test ENV play` reads a linear policy, a row of weights and a constant for each number
+//! of an action, and then first states; it plays an episode from each in single precision and writes its return and its
+//! length.
 
 #![forbid(unsafe_code)]
 
@@ -23,6 +25,9 @@ fn run(args: &[String]) -> Result<(), Box<dyn std::error::Error>> {
     let mut input = Vec::new();
     std::io::stdin().read_to_end(&mut input)?;
     let numbers: Vec<f64> = input.as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect();
+    if args.get(1).is_some_and(|word| word == "play") {
+        return write(&play(&env, &numbers)?);
+    }
     let mut out = Vec::new();
     for record in numbers.chunks_exact(state + action) {
         let (s, a) = record.split_at(state);
@@ -36,10 +41,42 @@ fn run(args: &[String]) -> Result<(), Box<dyn std::error::Error>> {
             (step.state, step.observation, step.reward, step.terminated)
         };
         let end = [reward, f64::from(u8::from(ended))];
-        out.extend([next, seen, end.to_vec()].concat().into_iter().flat_map(f64::to_le_bytes));
+        out.extend([next, seen, end.to_vec()].concat());
     }
-    std::io::stdout().write_all(&out)?;
-    Ok(())
+    write(&out)
+}
+
+/// Returns and lengths of episodes that a linear policy plays.
+fn play(env: &EnvDef, numbers: &[f64]) -> Result<Vec<f64>, Box<dyn std::error::Error>> {
+    let (seen, acted) = (env.spec().observation.len(), env.spec().action.dim());
+    let (weights, starts) = numbers.split_at_checked(acted * (seen + 1)).ok_or("expected the weights of a policy")?;
+    let mut out = Vec::new();
+    for start in starts.chunks_exact(env.state_len()) {
+        let mut state: Vec<f32> = start.iter().map(|x| *x as f32).collect();
+        let mut shown = env.observe(&state, &[])?;
+        let (mut sum, mut length) = (0.0, 0);
+        while length < env.spec().horizon {
+            let output = |row: &[f64]| {
+                let product: f64 = row[..seen].iter().zip(&shown).map(|(w, x)| w * f64::from(*x)).sum();
+                (product + row[seen]).clamp(-1.0, 1.0) as f32
+            };
+            let action: Vec<f32> = weights.chunks_exact(seen + 1).map(output).collect();
+            let step = env.step(&state, &action, &[], [0, 0], 0)?;
+            sum += f64::from(step.reward);
+            length += 1;
+            (state, shown) = (step.state, step.observation);
+            if step.terminated {
+                break;
+            }
+        }
+        out.extend([sum, length as f64]);
+    }
+    Ok(out)
+}
+
+fn write(numbers: &[f64]) -> Result<(), Box<dyn std::error::Error>> {
+    let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
+    Ok(std::io::stdout().write_all(&bytes)?)
 }
 
 fn main() -> ExitCode {
