@@ -115,10 +115,13 @@ mod tests {
         }
     }
 
+    /// Something that is wrong, and how it is told.
+    type Fault = (fn(&mut BodySpec), &'static str);
+
     #[test]
     fn faults_are_named() {
         assert_eq!(Model::new(&chain()).unwrap().joints(), 5);
-        let cases: &[(fn(&mut BodySpec), &str)] = &[
+        let cases: &[Fault] = &[
             (|b| b.timestep = 0.0, "a step of 0 s"),
             (|b| b.newton_steps = 0, "newton_steps is 0"),
             (|b| b.links.clear(), "no links"),
