@@ -58,6 +58,20 @@ pub(super) fn check(body: &BodySpec) -> Result<()> {
         }
         soft(&joint.softness, name)?;
     }
+    let places = body.links.iter().flat_map(|link| [link.at, link.anchor]).chain([body.gravity, body.root.at]);
+    if places.flatten().any(|x| !x.is_finite()) {
+        return fault("gravity and the places of links and anchors must be finite".to_owned());
+    }
+    let friction = body.links.iter().flat_map(|link| &link.capsules).filter_map(|capsule| capsule.friction);
+    if friction.chain(body.floor.map(|floor| floor.friction)).any(|x| !(0.0..f64::INFINITY).contains(&x)) {
+        return fault("frictions must be at least 0".to_owned());
+    }
+    if body.total_mass.is_some_and(|mass| !positive(mass)) {
+        return fault("the total mass must be above 0".to_owned());
+    }
+    if body.motors.iter().any(|motor| !motor.gear.is_finite() || !positive(motor.range)) {
+        return fault("a motor needs a finite gear, and a range above 0".to_owned());
+    }
     let joints = body.root.joints.len() + body.links.len() - 1;
     if let Some(motor) = body.motors.iter().find(|motor| motor.joint >= joints) {
         return fault(format!("a motor drives joint {}, and there are {joints}", motor.joint));
@@ -134,6 +148,10 @@ mod tests {
             (|b| b.links[1].hinge.damping = -1.0, "a joint of middle must be at least 0"),
             (|b| b.links[1].hinge.range = Some([1.0, 1.0]), "a joint of middle has a range from high to low"),
             (|b| b.links[1].hinge.softness.time = 0.0, "middle: softness needs"),
+            (|b| b.links[1].at[0] = f64::INFINITY, "the places of links and anchors must be finite"),
+            (|b| b.links[1].capsules[0].friction = Some(f64::NAN), "frictions must be at least 0"),
+            (|b| b.total_mass = Some(0.0), "the total mass must be above 0"),
+            (|b| b.motors[0].range = f64::NAN, "a motor needs a finite gear"),
             (|b| b.motors[1].joint = 5, "a motor drives joint 5, and there are 5"),
             (|b| b.floor.as_mut().unwrap().softness.low = 2.0, "the floor: softness needs"),
             (|b| b.pairs[0].second = (3, 0), "capsules (0, 0) and (3, 0), which are not there"),

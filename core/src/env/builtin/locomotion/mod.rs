@@ -107,9 +107,12 @@ impl<const N: usize> Locomotion<N> {
     #[inline(always)]
     fn healthy<R: Real>(&self, s: &Joints<R, N>) -> R::Mask {
         let Some(health) = &self.health else { return R::Mask::splat(true) };
-        let mut healthy = within(s.qpos[1], health.height).and(within(s.qpos[2], health.angle));
+        let mut healthy = R::Mask::splat(true);
+        for (x, bounds) in s.qpos.iter().skip(1).zip([health.height, health.angle]) {
+            healthy = healthy.and(within(*x, bounds));
+        }
         if health.state[1] < f64::INFINITY {
-            for x in s.qpos[2..].iter().chain(&s.qvel) {
+            for x in s.qpos.iter().skip(2).chain(&s.qvel) {
                 healthy = healthy.and(within(*x, health.state));
             }
         }
@@ -129,7 +132,7 @@ impl<const N: usize> Env for Locomotion<N> {
 
     fn spec(&self) -> EnvSpec {
         let shown = self.shown_speed;
-        let positions = self.names[self.hidden_positions..].iter().map(Dim::unbounded);
+        let positions = self.names[self.hidden_positions.min(N)..].iter().map(Dim::unbounded);
         let speeds = self.names.iter().map(|name| Dim::new(format!("{name}_dot"), -shown, shown));
         let controls = self.model.motor_names().into_iter().zip(self.model.control_ranges());
         let action = controls.map(|(name, range)| Dim::new(name, -range, range)).collect();
