@@ -10,17 +10,8 @@ binary=$(realpath "${1:-$target/release/quickstudy}") || {
   echo "the command line is missing: run cargo build --release first" >&2
   exit 1
 }
-packages=("numpy>=2,<3" "safetensors>=0.5,<1" "gymnasium>=1,<2")
-venv=$target/snapshots-python
-if ! "$venv/bin/python" -c "import numpy, safetensors, gymnasium" 2>/dev/null; then
-  rm -rf "$venv"
-  python3 -m venv "$venv" || {
-    echo "python3 with venv is missing: install Debian's packages python3 and python3-venv" >&2
-    exit 1
-  }
-  "$venv/bin/pip" install --quiet --disable-pip-version-check "${packages[@]}"
-fi
-python=$(realpath -s "$venv/bin/python")
+python=$(scripts/python-with.sh "$target/snapshots-python" "numpy, safetensors, gymnasium" \
+  "numpy>=2,<3" "safetensors>=0.5,<1" "gymnasium>=1,<2")
 
 scratch=$(mktemp -d)
 trap 'rm -r "$scratch"' EXIT

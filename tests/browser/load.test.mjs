@@ -66,3 +66,54 @@ test("a page that trains in a worker loads its module, what both share, the work
     assert.deepEqual([...kinds].sort(), ["chunk.js", "index.js", "quickstudy_wasm_bg.wasm", "worker.js"]);
     assert.equal(loaded.filter((path) => path.endsWith(".wasm")).length, 1);
   }));
+
+test("the module of bodies is loaded once a body is named, and never for anything else", () =>
+  withPage(async (page) => {
+    const loaded = [];
+    page.on("request", (request) => loaded.push(new URL(request.url()).pathname));
+    const found = await page.evaluate(async () => {
+      const { catalogue, createSession, draw, envSpec, loadPolicy, scenes } = await import("/quickstudy/index.js");
+      const { envs, algorithms } = await catalogue();
+      const before = await envSpec("cartpole");
+      const asked = performance.getEntriesByType("resource").filter(({ name }) => name.endsWith("bodies.wasm")).length;
+      const specs = envs.map(({ spec }) => spec);
+      const named = specs.find(({ name }) => name === "hopper");
+      const session = await createSession({ algorithm: "ppo", env: "hopper:time_limit=20", device: "cpu", worker: true });
+      const [row] = await session.step();
+      const [bytes] = await session.policyBytes();
+      session.dispose();
+      const policy = await loadPolicy(bytes);
+      const { states } = await policy.trajectory({ seed: 1 });
+      policy.dispose();
+      const wrong = await envSpec("half-cheeta").catch(({ message }) => message);
+      const refused = await envSpec("hopper:reset_noise_scale=-1").catch(({ message }) => message);
+      return {
+        asked,
+        same: JSON.stringify(await envSpec("hopper")) === JSON.stringify(named),
+        listed: algorithms.find(({ name }) => name === "sac").envs.includes("walker2d"),
+        discrete: algorithms.find(({ name }) => name === "dqn").envs.includes("walker2d"),
+        before: before.name,
+        length: row["rollout/ep_len_mean"],
+        shapes: scenes(await draw("hopper", states)).map(({ shapes }) => shapes.length),
+        wrong,
+        refused,
+      };
+    });
+    assert.deepEqual(
+      { ...found, shapes: undefined },
+      {
+        asked: 0,
+        same: true,
+        listed: true,
+        discrete: false,
+        before: "cartpole",
+        length: found.length,
+        shapes: undefined,
+        wrong: "unknown environment `half-cheeta`, did you mean `half-cheetah`?",
+        refused: "env: reset_noise_scale=-1: expected a number in 0 to 1000000",
+      },
+    );
+    assert.ok(found.length > 5 && found.length <= 20, `episodes of ${found.length} steps`);
+    assert.ok(found.shapes.length > 5 && found.shapes.every((count) => count > 4), `${found.shapes} shapes`);
+    assert.equal(loaded.filter((path) => path.endsWith("bodies.wasm")).length, 1);
+  }));

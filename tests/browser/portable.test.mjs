@@ -33,6 +33,8 @@ test("one iteration on WebGPU and on WebAssembly leads to what the native proces
     for (const [algorithm, env, steps, settings, set] of [
       ["ppo", "cartpole", 512, SETTINGS, flags],
       ["ppo", "pendulum", 512, SETTINGS, flags],
+      ["ppo", "half-cheetah", 512, SETTINGS, flags],
+      ["ppo", "inverted-double-pendulum", 512, SETTINGS, flags],
       ["dqn", "cartpole", 40, { ...MEMORY, train_freq: 1 }, asFlags({ ...MEMORY, train_freq: 1 })],
       ["td3", "pendulum", 40, { ...MEMORY, prioritised: true }, asFlags({ ...MEMORY, prioritised: true })],
       ["sac", "pendulum", 40, MEMORY, asFlags(MEMORY)],

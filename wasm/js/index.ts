@@ -1,5 +1,6 @@
 // Users may compile for older libraries: `using` works where they have it, and the types are always known.
 /// <reference lib="esnext.disposable" preserve="true" />
+import { BODIES, TRAIN_BODIES } from "./bodies-catalogue.js";
 import { callingThread, sharedThread } from "./shared.js";
 import { workersExist } from "./thread.js";
 import { asError } from "./errors.js";
@@ -68,7 +69,15 @@ export async function init(): Promise<Capabilities> {
 /** Algorithms, environments, presets, settings and metrics, with what they mean. */
 export async function catalogue(): Promise<Catalogue> {
   const { engine } = await sharedThread();
-  return (await engine.describe()) as Catalogue;
+  const everything = (await engine.describe()) as Catalogue;
+  // Environments of bodies are in a module that is not loaded for this.
+  everything.envs.push(...(BODIES as Catalogue["envs"]));
+  for (const algorithm of everything.algorithms) {
+    if (TRAIN_BODIES.includes(algorithm.name)) {
+      algorithm.envs.push(...BODIES.map(({ spec }) => spec.name));
+    }
+  }
+  return everything;
 }
 
 /**

@@ -1,6 +1,6 @@
-import { compile, inNode } from "./compile.js";
+import { compile, inNode, type Module } from "./compile.js";
 import type { Engine } from "./engine.js";
-import { DeviceError, asError, describeError, type ErrorMessage } from "./errors.js";
+import { DeviceError, UnknownNameError, asError, describeError, type ErrorMessage } from "./errors.js";
 
 /** The calls of an engine, wherever it is. */
 export type Remote = {
@@ -26,15 +26,40 @@ export interface Thread {
   end(): void;
 }
 
-let module: Promise<WebAssembly.Module> | undefined;
+const modules: Partial<Record<Module, Promise<WebAssembly.Module>>> = {};
 
-/** The module, compiled once for all threads. */
-function compiled(): Promise<WebAssembly.Module> {
-  module ??= compile();
+/** A module, compiled once for all threads. */
+function compiled(name: Module): Promise<WebAssembly.Module> {
+  const module = (modules[name] ??= compile(name));
   module.catch(() => {
-    module = undefined;
+    delete modules[name];
   });
   return module;
+}
+
+/** An engine that gets the module of bodies when a call names an environment that it does not know, and repeats it. */
+function withBodies(engine: Remote): Remote {
+  let added: Promise<void> | undefined;
+  const call = async (method: keyof Engine, args: unknown[]): Promise<unknown> => {
+    const answer = () => (engine[method] as (...args: unknown[]) => Promise<unknown>)(...args);
+    try {
+      return await answer();
+    } catch (thrown) {
+      const error = asError(thrown);
+      if (added || !(error instanceof UnknownNameError && error.message.startsWith("unknown environment"))) {
+        throw thrown;
+      }
+      added = compiled("bodies").then((module) => engine.addBodies(module));
+      added.catch(() => {
+        added = undefined;
+      });
+      await added;
+      return answer();
+    }
+  };
+  return new Proxy({} as Remote, {
+    get: (_, method) => (method === "then" ? undefined : (...args: unknown[]) => call(method as keyof Engine, args)),
+  });
 }
 
 /** Whether there can be workers. */
@@ -44,12 +69,12 @@ export function workersExist(): boolean {
 
 /** An engine on the calling thread. */
 export async function localThread(): Promise<Thread> {
-  const module = compiled();
+  const module = compiled("main");
   // Pages that train in workers load the bindings there only.
   const { Engine } = await import("./engine.js");
   const engine = new Engine();
   await engine.start(await module);
-  return { engine, local: true, end() {} };
+  return { engine: withBodies(engine), local: true, end() {} };
 }
 
 /** An engine on a worker of its own. */
@@ -100,10 +125,10 @@ export async function workerThread(): Promise<Thread> {
     fail(new DeviceError("device", "the worker was ended"));
   };
   try {
-    await engine.start(await compiled());
+    await engine.start(await compiled("main"));
   } catch (error) {
     end();
     throw error;
   }
-  return { engine, local: false, end };
+  return { engine: withBodies(engine), local: false, end };
 }

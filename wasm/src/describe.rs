@@ -35,7 +35,7 @@ struct ParameterInfo {
 }
 
 #[derive(Serialize)]
-struct EnvInfo {
+pub struct EnvInfo {
     spec: EnvSpec,
     parameters: Vec<ParameterInfo>,
 }
@@ -63,6 +63,21 @@ struct Everything {
     metrics: Vec<MetricInfo>,
 }
 
+/// Tells whether an algorithm trains on an environment, with its defaults.
+pub fn trains_on(def: &AlgorithmDef, env: &str) -> bool {
+    builtin(env).and_then(|env| def.fit(&toml::Table::new(), env.spec())).is_ok()
+}
+
+/// An environment for the catalogue.
+///
+/// # Errors
+/// For an unknown name.
+pub fn env_info(name: &str) -> quickstudy_core::Result<EnvInfo> {
+    let info = |p: Parameter| ParameterInfo { name: p.name, default: p.default.into(), meaning: p.meaning };
+    let parameters = builtin_parameters(name).into_iter().map(info);
+    Ok(EnvInfo { spec: builtin(name)?.spec().clone(), parameters: parameters.collect() })
+}
+
 fn everything() -> quickstudy_core::Result<Everything> {
     let algorithm = |def: &&'static AlgorithmDef| {
         let mut defaults = (def.defaults)();
@@ -71,14 +86,8 @@ fn everything() -> quickstudy_core::Result<Everything> {
             Some(SettingInfo { key: doc.key, range: doc.range.to_string(), meaning: doc.meaning, default })
         });
         let settings = settings.collect();
-        let fits = |name: &&str| builtin(name).and_then(|env| def.fit(&toml::Table::new(), env.spec())).is_ok();
-        let envs = builtin_names().into_iter().filter(fits).collect();
+        let envs = builtin_names().into_iter().filter(|name| trains_on(def, name)).collect();
         AlgorithmInfo { name: def.name, meaning: def.line, family: def.family, envs, settings }
-    };
-    let env = |name: &'static str| {
-        let info = |p: Parameter| ParameterInfo { name: p.name, default: p.default.into(), meaning: p.meaning };
-        let parameters = builtin_parameters(name).into_iter().map(info);
-        Ok(EnvInfo { spec: builtin(name)?.spec().clone(), parameters: parameters.collect() })
     };
     let presets = presets()?.into_iter();
     let preset =
@@ -86,7 +95,7 @@ fn everything() -> quickstudy_core::Result<Everything> {
     Ok(Everything {
         version: env!("CARGO_PKG_VERSION"),
         algorithms: ALGORITHMS.iter().map(algorithm).collect(),
-        envs: builtin_names().into_iter().map(env).collect::<quickstudy_core::Result<_>>()?,
+        envs: builtin_names().into_iter().map(env_info).collect::<quickstudy_core::Result<_>>()?,
         presets: preset.collect(),
         metrics: METRIC_DOCS
             .iter()

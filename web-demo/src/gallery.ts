@@ -6,7 +6,7 @@ import { onThemeChange, theme } from "./theme.js";
 /** How many environments are shown. */
 export const SHOWN = 256;
 /** Environment steps per second that can be followed where things move smoothly. */
-const SMOOTH = 60;
+export const SMOOTH = 60;
 const GAP = 2;
 
 /** Columns at which `count` pictures of this shape become largest in a rectangle. */

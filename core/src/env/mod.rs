@@ -47,6 +47,8 @@ mod def;
 mod draws;
 mod engine;
 mod fields;
+#[cfg(any(test, feature = "guest", feature = "modules"))]
+mod module;
 mod real;
 mod scene;
 mod spec;
@@ -59,7 +61,7 @@ pub use builtin::{
     mountain_car, mountain_car_continuous, pendulum, point, tabular_mdp,
 };
 #[cfg(feature = "bodies")]
-pub use builtin::{inverted_double_pendulum, inverted_pendulum, locomotion, reacher};
+pub use builtin::{body_names, inverted_double_pendulum, inverted_pendulum, locomotion, reacher};
 #[cfg(all(feature = "standalone", not(target_arch = "wasm32")))]
 pub use check::{Check, Outcome, Report, check_env};
 pub use def::EnvDef;
@@ -71,6 +73,10 @@ pub use engine::{LaneBits, LaneMask, Lanes, TracedReset, TracedStep};
 pub use fields::Fields;
 #[doc(hidden)]
 pub use fields::joined;
+#[cfg(any(test, feature = "guest"))]
+pub use module::Guest;
+#[cfg(any(test, feature = "modules"))]
+pub use module::{Module, add_module};
 pub use real::{Bits, Constant, Mask, Real, StepPart};
 pub use scene::{Color, Scene, Shape};
 pub use spec::{ActionSpace, Dim, EnvSpec, Goal};

@@ -3,7 +3,7 @@ import { Curve } from "../curve.js";
 import { byId, element, reducedMotion, say } from "../dom.js";
 import type { Picked } from "../files.js";
 import { count, mean, reward, title } from "../format.js";
-import { Gallery, SHOWN } from "../gallery.js";
+import { Gallery, SHOWN, SMOOTH } from "../gallery.js";
 import { Trainer, type Watcher } from "../trainer.js";
 import type { Choices } from "../url-state.js";
 import type { RoomView } from "./room.js";
@@ -21,10 +21,22 @@ const STORIES: Record<string, string> = {
   "grid-world": "Cross the ice to the goal; holes end the episode.",
   "bit-flip": "Flip bits until the lower row equals the upper one. Each step that does not get there costs a point.",
   "point-origin": "Move the point to the middle. Each step costs its distance from there.",
+  "half-cheetah":
+    "Run to the right with six motors in the legs: speed is reward, effort costs. Nobody says how to run; 1,500 is a " +
+    "run, and 5,000 is a good one.",
+  hopper: "Hop to the right on one leg. A point for each step that it stands, and speed; 3,800 is what its authors ask.",
+  walker2d: "Walk to the right on two legs. A point for each step that it stands, and speed.",
+  swimmer: "Swim by turning two joints in a thick fluid. Speed is reward; 360 is what its authors ask.",
+  reacher: "Bring the tip of the arm to the green disc. Each step costs the distance; −4 is good.",
+  "inverted-pendulum": "Push the cart so that the pole stays up. One point for each step; 1,000 is the most.",
+  "inverted-double-pendulum":
+    "Two poles, one on the other. About nine points for each step that they stand; 9,100 is what its authors ask.",
 };
 
-/** Steps per second where each is a leap. */
-const PACES: Record<string, number> = { "grid-world": 6, "bit-flip": 6 };
+/** Steps per second: an environment's own speed, where the screen can follow. */
+function pace({ info }: Policy): number {
+  return Math.min(SMOOTH, 1 / info.spec.dt);
+}
 
 /** Learn: one environment, one algorithm, hundreds of copies to look at. */
 export class LearnRoom implements RoomView, Watcher {
@@ -123,7 +135,7 @@ export class LearnRoom implements RoomView, Watcher {
 
   async #show(policy: Policy, seed: number): Promise<void> {
     try {
-      await this.#gallery.open(policy, seed, PACES[policy.info.env]);
+      await this.#gallery.open(policy, seed, pace(policy));
     } finally {
       policy.dispose();
     }
@@ -159,7 +171,7 @@ export class LearnRoom implements RoomView, Watcher {
     try {
       if (this.#visitor) {
         this.#visitor = false;
-        await this.#gallery.open(policy, this.choices.seed ?? 0, PACES[policy.info.env]);
+        await this.#gallery.open(policy, this.choices.seed ?? 0, pace(policy));
       } else {
         await this.#gallery.hand(policy);
       }

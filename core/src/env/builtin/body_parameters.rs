@@ -5,11 +5,13 @@ use std::fmt::Display;
 
 use super::inverted_double_pendulum::InvertedDoublePendulum;
 use super::inverted_pendulum::InvertedPendulum;
-use super::locomotion::Locomotion;
+use super::locomotion::{Locomotion, half_cheetah, hopper, swimmer, walker2d};
+#[cfg(any(test, feature = "guest"))]
+use super::parameters::parse;
 use super::parameters::{Given, Parameter};
 use super::reacher::Reacher;
-use crate::Result;
-use crate::env::EnvDef;
+use crate::env::{Env, EnvDef};
+use crate::{Error, Result};
 
 const fn parameter(name: &'static str, default: &'static str, meaning: &'static str) -> Parameter {
     Parameter { name, default: Cow::Borrowed(default), meaning }
@@ -29,15 +31,69 @@ const fn noise(default: &'static str) -> Parameter {
     parameter("reset_noise_scale", default, "how far first states are from rest")
 }
 
-pub(super) const CHEETAH: &[Parameter] = &[FORWARD, cost("0.1"), noise("0.1"), HIDES];
-pub(super) const LEGGED: &[Parameter] = &[FORWARD, cost("0.001"), ALIVE, ENDS, noise("0.005"), HIDES];
-pub(super) const SWIMMER: &[Parameter] = &[FORWARD, cost("0.0001"), noise("0.1"), HIDES];
-pub(super) const REACHER: &[Parameter] = &[
+const CHEETAH: &[Parameter] = &[FORWARD, cost("0.1"), noise("0.1"), HIDES];
+const LEGGED: &[Parameter] = &[FORWARD, cost("0.001"), ALIVE, ENDS, noise("0.005"), HIDES];
+const SWIMMER: &[Parameter] = &[FORWARD, cost("0.0001"), noise("0.1"), HIDES];
+const REACHER: &[Parameter] = &[
     parameter("reward_dist_weight", "1", "cost per distance"),
     parameter("reward_control_weight", "1", "cost per squared action"),
 ];
-pub(super) const POLE: &[Parameter] = &[noise("0.01")];
-pub(super) const POLES: &[Parameter] = &[parameter("healthy_reward", "10", "reward of standing"), noise("0.1")];
+const POLE: &[Parameter] = &[noise("0.01")];
+const POLES: &[Parameter] = &[parameter("healthy_reward", "10", "reward of standing"), noise("0.1")];
+
+/// The environments of bodies, with the parameters that each takes.
+pub(in crate::env) const BODIES: &[(&str, &[Parameter])] = &[
+    ("half-cheetah", CHEETAH),
+    ("hopper", LEGGED),
+    ("walker2d", LEGGED),
+    ("swimmer", SWIMMER),
+    ("reacher", REACHER),
+    ("inverted-pendulum", POLE),
+    ("inverted-double-pendulum", POLES),
+];
+
+/// Takes an environment of whatever type.
+pub(in crate::env) trait Take {
+    /// It is made into this.
+    type Made;
+    /// Takes it.
+    fn take<E: Env>(self, env: E) -> Result<Self::Made>;
+}
+
+/// Takes environments into handles.
+pub(super) struct Handles;
+
+impl Take for Handles {
+    type Made = EnvDef;
+    fn take<E: Env>(self, env: E) -> Result<EnvDef> {
+        EnvDef::new(env)
+    }
+}
+
+/// The environment of that name, with parameters as they are written behind a name.
+///
+/// # Errors
+/// [`Error::Unknown`] for another name or a parameter that it does not take, [`Error::Config`] for a value that cannot
+/// be.
+#[cfg(any(test, feature = "guest"))]
+pub(in crate::env) fn body<T: Take>(name: &str, parameters: Option<&str>, to: T) -> Result<T::Made> {
+    let known = BODIES.iter().find(|(body, _)| *body == name).map_or(&[][..], |(_, known)| known);
+    given_body(name, &parse(name, parameters, known)?, to)
+}
+
+/// The environment of that name.
+pub(super) fn given_body<T: Take>(name: &str, given: &Given<'_>, to: T) -> Result<T::Made> {
+    match name {
+        "half-cheetah" => to.take(locomotion(half_cheetah()?, given)?),
+        "hopper" => to.take(locomotion(hopper()?, given)?),
+        "walker2d" => to.take(locomotion(walker2d()?, given)?),
+        "swimmer" => to.take(locomotion(swimmer()?, given)?),
+        "reacher" => to.take(reacher(given)?),
+        "inverted-pendulum" => to.take(pole(given)?),
+        "inverted-double-pendulum" => to.take(poles(given)?),
+        _ => Err(Error::unknown("environment", name, BODIES.iter().map(|(name, _)| *name))),
+    }
+}
 
 /// Reads parameters, and makes the name of an environment with those that are not as by default.
 struct Reader<'a> {
@@ -70,7 +126,7 @@ impl Reader<'_> {
     }
 }
 
-pub(super) fn locomotion<const N: usize>(mut env: Locomotion<N>, given: &Given<'_>) -> Result<EnvDef> {
+fn locomotion<const N: usize>(mut env: Locomotion<N>, given: &Given<'_>) -> Result<Locomotion<N>> {
     let mut read = Reader { given, name: env.name.clone() };
     env.forward_reward_weight = read.number(FORWARD.name, env.forward_reward_weight)?;
     env.ctrl_cost_weight = read.number("ctrl_cost_weight", env.ctrl_cost_weight)?;
@@ -81,33 +137,33 @@ pub(super) fn locomotion<const N: usize>(mut env: Locomotion<N>, given: &Given<'
         env.hidden_positions = 0;
     }
     env.name = read.name;
-    EnvDef::new(env)
+    Ok(env)
 }
 
-pub(super) fn reacher(given: &Given<'_>) -> Result<EnvDef> {
+fn reacher(given: &Given<'_>) -> Result<Reacher> {
     let mut env = Reacher::new()?;
     let mut read = Reader { given, name: env.name };
     env.reward_dist_weight = read.number("reward_dist_weight", env.reward_dist_weight)?;
     env.reward_control_weight = read.number("reward_control_weight", env.reward_control_weight)?;
     env.name = read.name;
-    EnvDef::new(env)
+    Ok(env)
 }
 
-pub(super) fn pole(given: &Given<'_>) -> Result<EnvDef> {
+fn pole(given: &Given<'_>) -> Result<InvertedPendulum> {
     let mut env = InvertedPendulum::new()?;
     let mut read = Reader { given, name: env.name };
     env.reset_noise_scale = read.positive("reset_noise_scale", env.reset_noise_scale)?;
     env.name = read.name;
-    EnvDef::new(env)
+    Ok(env)
 }
 
-pub(super) fn poles(given: &Given<'_>) -> Result<EnvDef> {
+fn poles(given: &Given<'_>) -> Result<InvertedDoublePendulum> {
     let mut env = InvertedDoublePendulum::new()?;
     let mut read = Reader { given, name: env.name };
     env.healthy_reward = read.number("healthy_reward", env.healthy_reward)?;
     env.reset_noise_scale = read.positive("reset_noise_scale", env.reset_noise_scale)?;
     env.name = read.name;
-    EnvDef::new(env)
+    Ok(env)
 }
 
 #[cfg(test)]

@@ -24,6 +24,12 @@ pub mod point;
 pub mod reacher;
 pub mod tabular_mdp;
 
+#[cfg(feature = "bodies")]
+pub(super) use body_parameters::BODIES;
+#[cfg(feature = "bodies")]
+use body_parameters::{Handles, given_body};
+#[cfg(all(feature = "bodies", any(test, feature = "guest")))]
+pub(super) use body_parameters::{Take, body};
 pub use parameters::Parameter;
 pub(super) use parameters::{Given, parse};
 
@@ -36,13 +42,13 @@ use self::cartpole::CartPole;
 use self::dark_room::DarkRoom;
 use self::grid_world::GridWorld;
 use self::key_door::KeyDoor;
-#[cfg(feature = "bodies")]
-use self::locomotion::{half_cheetah, hopper, swimmer, walker2d};
 use self::mountain_car::MountainCar;
 use self::mountain_car_continuous::MountainCarContinuous;
 use self::pendulum::Pendulum;
 use self::point::{PointArena, PointCorner, PointGoal, PointHalfCircle, PointMomentum, PointReward, PointWalls};
 use self::tabular_mdp::TabularMdp;
+#[cfg(feature = "modules")]
+use crate::env::module;
 use crate::env::time_limit::{self, TIME_LIMIT};
 use crate::env::{Env, EnvDef};
 use crate::{Error, Result};
@@ -59,20 +65,6 @@ const BUILTIN: &[BuiltinEntry] = &[
     ("mountain-car-continuous", &[], standard::<MountainCarContinuous>),
     ("grid-world", &[MAP], |p| EnvDef::new(GridWorld::map(p.text("map").unwrap_or(&MAP.default))?)),
     ("bit-flip", &[BITS], |p| EnvDef::new(BitFlip { bits: p.whole("bits", BitFlip::default().bits, BitFlip::BITS)? })),
-    #[cfg(feature = "bodies")]
-    ("half-cheetah", body_parameters::CHEETAH, |p| body_parameters::locomotion(half_cheetah()?, p)),
-    #[cfg(feature = "bodies")]
-    ("hopper", body_parameters::LEGGED, |p| body_parameters::locomotion(hopper()?, p)),
-    #[cfg(feature = "bodies")]
-    ("walker2d", body_parameters::LEGGED, |p| body_parameters::locomotion(walker2d()?, p)),
-    #[cfg(feature = "bodies")]
-    ("swimmer", body_parameters::SWIMMER, |p| body_parameters::locomotion(swimmer()?, p)),
-    #[cfg(feature = "bodies")]
-    ("reacher", body_parameters::REACHER, body_parameters::reacher),
-    #[cfg(feature = "bodies")]
-    ("inverted-pendulum", body_parameters::POLE, body_parameters::pole),
-    #[cfg(feature = "bodies")]
-    ("inverted-double-pendulum", body_parameters::POLES, body_parameters::poles),
     ("point-origin", &[], |_| EnvDef::new(PointGoal::origin())),
     ("point", &[], |_| EnvDef::new(PointGoal::anywhere())),
     ("navigation", &[], |_| EnvDef::new(PointGoal::navigation())),
@@ -114,15 +106,45 @@ fn standard<E: Env + Default>(_: &Given<'_>) -> Result<EnvDef> {
 /// Names of the built-in environments.
 #[must_use]
 pub fn builtin_names() -> Vec<&'static str> {
-    BUILTIN.iter().map(|(name, _, _)| *name).collect()
+    let names = BUILTIN.iter().map(|(name, _, _)| *name);
+    #[cfg(feature = "bodies")]
+    let names = names.chain(BODIES.iter().map(|(name, _)| *name));
+    #[cfg(feature = "modules")]
+    let names = names.chain(module::loaded_names());
+    names.collect()
+}
+
+/// Names of those that are bodies.
+#[cfg(feature = "bodies")]
+#[must_use]
+pub fn body_names() -> Vec<&'static str> {
+    BODIES.iter().map(|(name, _)| *name).collect()
+}
+
+/// The parameters of its own that an environment takes, and how it is made with some.
+type Found = (&'static [Parameter], Box<dyn Fn(&Given<'_>) -> Result<EnvDef>>);
+
+fn found(name: &str) -> Option<Found> {
+    if let Some((_, parameters, make)) = BUILTIN.iter().find(|(known, _, _)| *known == name) {
+        return Some((parameters, Box::new(make)));
+    }
+    #[cfg(feature = "bodies")]
+    if let Some((name, parameters)) = BODIES.iter().find(|(known, _)| *known == name) {
+        return Some((parameters, Box::new(|given| given_body(name, given, Handles))));
+    }
+    #[cfg(feature = "modules")]
+    if let Some((parameters, module)) = module::loaded(name) {
+        let name = name.to_owned();
+        return Some((parameters, Box::new(move |given| module::make(&module, &name, given))));
+    }
+    None
 }
 
 /// The parameters that a built-in environment's name may be given with: its own, and `time_limit`, which all have. None
 /// for an unknown name.
 #[must_use]
 pub fn builtin_parameters(name: &str) -> Vec<Parameter> {
-    let parameters =
-        BUILTIN.iter().find(|(known, _, _)| *known == name).map_or(&[][..], |(_, parameters, _)| parameters);
+    let parameters = found(name).map_or(&[][..], |(parameters, _)| parameters);
     let limit = builtin(name).map(|env| time_limit::parameter(env.spec().horizon));
     parameters.iter().cloned().chain(limit).collect()
 }
@@ -135,16 +157,14 @@ pub fn builtin_parameters(name: &str) -> Vec<Parameter> {
 /// [`Error::Unknown`] with the closest name, also of a parameter; [`Error::Config`] for a value that cannot be.
 pub fn builtin(name: &str) -> Result<EnvDef> {
     let (env, text) = name.split_once(':').map_or((name, None), |(env, text)| (env, Some(text)));
-    match BUILTIN.iter().find(|(known, _, _)| *known == env) {
-        Some((_, parameters, make)) => {
-            let own = make(&Given::default())?;
-            let Some(_) = text else { return Ok(own) };
-            let known = [parameters, &[time_limit::parameter(own.spec().horizon)][..]].concat();
-            let given = parse(env, text, &known)?;
-            given.limited(make(&given)?)
-        }
-        None => Err(Error::unknown("environment", env, builtin_names())),
+    let (parameters, make) = found(env).ok_or_else(|| Error::unknown("environment", env, builtin_names()))?;
+    let own = make(&Given::default())?;
+    if text.is_none() {
+        return Ok(own);
     }
+    let known = [parameters, &[time_limit::parameter(own.spec().horizon)][..]].concat();
+    let given = parse(env, text, &known)?;
+    given.limited(make(&given)?)
 }
 
 #[cfg(test)]

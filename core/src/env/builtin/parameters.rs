@@ -55,6 +55,13 @@ impl<'a> Given<'a> {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
 
+    /// All but the time limit, as they are written behind a name.
+    #[cfg(any(test, feature = "modules"))]
+    pub(in crate::env) fn own_text(&self) -> String {
+        let own = self.0.iter().filter(|(name, _)| *name != crate::env::TIME_LIMIT);
+        own.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(",")
+    }
+
     /// The number given for a parameter, or the default.
     ///
     /// # Errors

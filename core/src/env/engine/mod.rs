@@ -4,10 +4,10 @@
 // `check_env` measures by the clock, which WebAssembly does not have by itself.
 #[cfg(all(feature = "standalone", not(target_arch = "wasm32")))]
 pub(super) mod agree;
-mod block;
+pub(super) mod block;
 pub(super) mod erased;
 mod graph_lanes;
-mod graph_rows;
+pub(super) mod graph_rows;
 pub(super) mod host_step;
 pub(super) mod job;
 mod lanes;
@@ -25,8 +25,8 @@ mod register;
 mod register_tests;
 #[cfg(feature = "standalone")]
 pub(super) mod scalar;
-mod step;
-mod traced;
+pub(super) mod step;
+pub(super) mod traced;
 #[cfg(test)]
 mod traced_tests;
 #[cfg(target_arch = "x86_64")]

@@ -3,11 +3,10 @@
 
 use std::panic::Location;
 
-use super::graph_rows::{
-    all, call_if_sound, column, join, join_state, key_pair, last_axis, parts, rows_of, two, width_fits,
-};
-use super::step::first_state;
+use super::graph_rows::{all, call_if_sound, column, join, key_pair, last_axis, parts, rows_of, two, width_fits};
+use super::step::{first_state, numbers_of};
 use crate::env::fields::Fields;
+use crate::env::real::Real;
 use crate::env::{Draws, Env, EnvDef, EnvSpec, TASK_BLOCK};
 use crate::tensor::Tensor;
 
@@ -117,13 +116,26 @@ pub(in crate::env) fn dense_reward<E: Env>(
     env.dense_reward(&before, &parts(action), &task.map_or_else(Vec::new, parts))
 }
 
+/// First states of rows of environments and what is seen there, number by number.
+pub(in crate::env) fn whole_reset<R: Real, E: Env>(
+    env: &E,
+    spec: &EnvSpec,
+    key: [R::Bits; 2],
+    element: R::Bits,
+    task: &[R],
+) -> [Vec<R>; 2] {
+    let state = first_state::<R, E>(env, task, key, element);
+    let mut seen = vec![R::lit(0.0); spec.observation.len()];
+    env.observe(&state, task, &mut seen);
+    [numbers_of::<R, E>(&state), seen]
+}
+
 /// The sub-graph of a reset: operands and results as of the lane block.
 pub(in crate::env) fn reset<E: Env>(env: &E, spec: &EnvSpec, inputs: &[Tensor]) -> Vec<Tensor> {
     let [key, element, rest @ ..] = inputs else { return Vec::new() };
     let rows = rows_of(*element);
     let task = rest.first().map_or_else(Vec::new, |t| parts(*t));
-    let state = first_state::<Tensor, E>(env, &task, two(*key), parts(*element)[0]);
-    let mut seen = vec![Tensor::constant_f32(0.0); spec.observation.len()];
-    env.observe(&state, &task, &mut seen);
-    vec![join_state::<E>(&state, &rows), join(&seen, &rows)]
+    whole_reset::<Tensor, E>(env, spec, two(*key), parts(*element)[0], &task)
+        .map(|numbers| join(&numbers, &rows))
+        .into()
 }

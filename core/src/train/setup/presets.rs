@@ -27,19 +27,12 @@ const FILES: &[(&str, &str, &str)] = &[
     ("ppo", "cartpole-no-velocities", include_str!("presets/ppo-cartpole-no-velocities.toml")),
     ("ppo", "pendulum", include_str!("presets/ppo-pendulum.toml")),
     ("ppo", "acrobot", include_str!("presets/ppo-acrobot.toml")),
-    #[cfg(feature = "bodies")]
     ("ppo", "half-cheetah", include_str!("presets/ppo-half-cheetah.toml")),
-    #[cfg(feature = "bodies")]
     ("ppo", "hopper", include_str!("presets/ppo-hopper.toml")),
-    #[cfg(feature = "bodies")]
     ("ppo", "walker2d", include_str!("presets/ppo-walker2d.toml")),
-    #[cfg(feature = "bodies")]
     ("ppo", "swimmer", include_str!("presets/ppo-swimmer.toml")),
-    #[cfg(feature = "bodies")]
     ("ppo", "reacher", include_str!("presets/ppo-reacher.toml")),
-    #[cfg(feature = "bodies")]
     ("ppo", "inverted-pendulum", include_str!("presets/ppo-inverted-pendulum.toml")),
-    #[cfg(feature = "bodies")]
     ("ppo", "inverted-double-pendulum", include_str!("presets/ppo-inverted-double-pendulum.toml")),
     ("ppo", "mountain-car", include_str!("presets/ppo-mountain-car.toml")),
     ("ppo", "mountain-car-continuous", include_str!("presets/ppo-mountain-car-continuous.toml")),
@@ -65,7 +58,6 @@ const FILES: &[(&str, &str, &str)] = &[
     ("cma-es", "cartpole", include_str!("presets/cma-es-cartpole.toml")),
     ("openai-es", "cartpole", include_str!("presets/openai-es-cartpole.toml")),
     ("ars", "cartpole", include_str!("presets/ars-cartpole.toml")),
-    #[cfg(feature = "bodies")]
     ("ars", "half-cheetah", include_str!("presets/ars-half-cheetah.toml")),
     ("nop", "cartpole", include_str!("presets/nop-cartpole.toml")),
     ("promp", "point-corner", include_str!("presets/promp-point-corner.toml")),

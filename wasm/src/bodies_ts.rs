@@ -1,0 +1,58 @@
+//! The environments of bodies in TypeScript, so that the catalogue has them before their module is loaded.
+
+use quickstudy_core::env::body_names;
+use quickstudy_core::train::ALGORITHMS;
+
+use crate::describe::{env_info, trains_on};
+
+/// `js/bodies-catalogue.ts`.
+fn text() -> String {
+    let mut envs = String::new();
+    for name in body_names() {
+        let pretty = serde_json::to_string_pretty(&env_info(name).unwrap()).unwrap();
+        // Numbers without bounds, which JSON does not have.
+        let pretty =
+            pretty.replace("\"low\": null", "\"low\": -Infinity").replace("\"high\": null", "\"high\": Infinity");
+        envs += &format!("{},\n", on_fewer_lines(&pretty));
+    }
+    let fits = |def: &&&quickstudy_core::algo::AlgorithmDef| {
+        let each: Vec<bool> = body_names().iter().map(|name| trains_on(def, name)).collect();
+        assert!(each.iter().all(|fits| *fits == each[0]), "{}: some bodies and not others", def.name);
+        each[0]
+    };
+    let algorithms: Vec<String> = ALGORITHMS.iter().filter(fits).map(|def| format!("  {:?},\n", def.name)).collect();
+    format!(
+        "// Written by `QUICKSTUDY_WRITE=1 cargo test -p quickstudy-wasm bodies`, which also checks that it is up to \
+         date.\n\n/** The environments of bodies. */\nexport const BODIES = [\n{envs}];\n\n/** Algorithms that train on \
+         them. */\nexport const TRAIN_BODIES: readonly string[] = [\n{}];\n",
+        algorithms.concat()
+    )
+}
+
+/// An object in which those of numbers have a line each.
+fn on_fewer_lines(pretty: &str) -> String {
+    let mut out = String::new();
+    let mut short = false;
+    let lines: Vec<&str> = pretty.lines().collect();
+    for (i, line) in lines.iter().enumerate() {
+        let next = lines.get(i + 1).copied().unwrap_or_default().trim_start();
+        short |= line.trim() == "{" && next.starts_with("\"name\"") && lines[i + 2].trim_start().starts_with("\"low\"");
+        let end = short && line.trim_start().starts_with('}');
+        out += if short && line.trim() != "{" { line.trim_start() } else { line };
+        short &= !end;
+        out += if short { " " } else { "\n" };
+    }
+    out.trim_end().to_owned()
+}
+
+#[test]
+fn the_catalogue_of_bodies_is_up_to_date() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/js/bodies-catalogue.ts");
+    let written = std::fs::read_to_string(path).unwrap_or_default();
+    if written != text() {
+        std::fs::write(path, text()).unwrap();
+        // Who asked for it knows.
+        let asked = std::env::var("QUICKSTUDY_WRITE").is_ok();
+        assert!(asked, "js/bodies-catalogue.ts was out of date: it is written anew, so commit it");
+    }
+}
