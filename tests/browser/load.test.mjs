@@ -94,7 +94,7 @@ test("the module of bodies is loaded once a body is named, and never for anythin
         discrete: algorithms.find(({ name }) => name === "dqn").envs.includes("walker2d"),
         before: before.name,
         length: row["rollout/ep_len_mean"],
-        shapes: scenes(await draw("hopper", states)).map(({ shapes }) => shapes.length),
+        shapes: [...scenes(await draw("hopper", states))].map(({ shapes }) => shapes.length),
         wrong,
         refused,
       };

@@ -1,6 +1,6 @@
 import { compile, inNode, type Module } from "./compile.js";
 import type { Engine } from "./engine.js";
-import { DeviceError, UnknownNameError, asError, describeError, type ErrorMessage } from "./errors.js";
+import { DeviceError, asError, describeError, type ErrorMessage } from "./errors.js";
 
 /** The calls of an engine, wherever it is. */
 export type Remote = {
@@ -37,7 +37,10 @@ function compiled(name: Module): Promise<WebAssembly.Module> {
   return module;
 }
 
-/** An engine that gets the module of bodies when a call names an environment that it does not know, and repeats it. */
+/**
+ * An engine that gets the module of bodies when a call names an environment that it does not know, or a snapshot does,
+ * and repeats the call.
+ */
 function withBodies(engine: Remote): Remote {
   let added: Promise<void> | undefined;
   const call = async (method: keyof Engine, args: unknown[]): Promise<unknown> => {
@@ -46,7 +49,7 @@ function withBodies(engine: Remote): Remote {
       return await answer();
     } catch (thrown) {
       const error = asError(thrown);
-      if (added || !(error instanceof UnknownNameError && error.message.startsWith("unknown environment"))) {
+      if (added || !/^unknown environment|is not a built-in environment/.test(error.message)) {
         throw thrown;
       }
       added = compiled("bodies").then((module) => engine.addBodies(module));

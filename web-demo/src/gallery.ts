@@ -3,8 +3,6 @@ import { reducedMotion } from "./dom.js";
 import { FrameRate } from "./frame-rate.js";
 import { onThemeChange, theme } from "./theme.js";
 
-/** How many environments are shown. */
-export const SHOWN = 256;
 /** Environment steps per second that can be followed where things move smoothly. */
 export const SMOOTH = 60;
 const GAP = 2;
@@ -53,10 +51,10 @@ export class Gallery {
     this.#fit();
   }
 
-  /** Shows a policy from first states on, at so many steps per second. */
-  async open(policy: Policy, seed: number, pace = SMOOTH): Promise<void> {
+  /** Shows a policy in so many environments from first states on, at so many steps per second. */
+  async open(policy: Policy, seed: number, shown: number, pace: number): Promise<void> {
     const generation = ++this.#generation;
-    const viewer = await Viewer.open(policy, SHOWN, { seed });
+    const viewer = await Viewer.open(policy, shown, { seed });
     if (generation !== this.#generation) {
       viewer.dispose();
       return;

@@ -23,7 +23,7 @@ export interface PageState {
   choices: Partial<Choices>;
 }
 
-const NAME = /^[a-z0-9][a-z0-9:=,-]{0,60}$/;
+const NAME = /^[a-z0-9][a-z0-9:=,._-]{0,120}$/;
 const SETTING = /^[a-z][a-z0-9_]{0,40}$/;
 const DEVICES: readonly string[] = ["auto", "cpu", "gpu"];
 const MAX_TEXT = 100;

@@ -3,7 +3,7 @@ import { Curve } from "../curve.js";
 import { byId, element, reducedMotion, say } from "../dom.js";
 import type { Picked } from "../files.js";
 import { count, mean, reward, title } from "../format.js";
-import { Gallery, SHOWN, SMOOTH } from "../gallery.js";
+import { Gallery, SMOOTH } from "../gallery.js";
 import { Trainer, type Watcher } from "../trainer.js";
 import type { Choices } from "../url-state.js";
 import type { RoomView } from "./room.js";
@@ -32,6 +32,21 @@ const STORIES: Record<string, string> = {
   "inverted-double-pendulum":
     "Two poles, one on the other. About nine points for each step that they stand; 9,100 is what its authors ask.",
 };
+
+/** How many environments are shown: fewer of bodies, whose pictures have more to see. */
+function shown(env: string): number {
+  return BODIES.has(env.split(":")[0]!) ? 40 : 256;
+}
+
+const BODIES = new Set([
+  "half-cheetah",
+  "hopper",
+  "walker2d",
+  "swimmer",
+  "reacher",
+  "inverted-pendulum",
+  "inverted-double-pendulum",
+]);
 
 /** Steps per second: an environment's own speed, where the screen can follow. */
 function pace({ info }: Policy): number {
@@ -66,7 +81,8 @@ export class LearnRoom implements RoomView, Watcher {
     this.#pass = pass;
     const rate = byId("learn-fps");
     this.#gallery = new Gallery(byId("learn-canvas") as HTMLCanvasElement, ({ perSecond, longest }) => {
-      say(rate, `${perSecond.toFixed(0)} frames per second (longest ${longest.toFixed(0)} ms), ${SHOWN} environments`);
+      const copies = shown(this.#shown?.env ?? "");
+      say(rate, `${perSecond.toFixed(0)} frames per second (longest ${longest.toFixed(0)} ms), ${copies} environments`);
     });
     this.#curve = new Curve(
       byId("learn-curve"),
@@ -129,13 +145,13 @@ export class LearnRoom implements RoomView, Watcher {
       envSteps === 0
         ? "an untrained policy: it has not learnt anything yet"
         : `a policy after ${count(envSteps)} steps`;
-    say(this.#caption, `${SHOWN} copies of ${title(env)}, played by ${who}.`);
+    say(this.#caption, `${shown(env)} copies of ${title(env)}, played by ${who}.`);
     if (!again) say(this.#latest, envSteps === 0 ? "Press Train." : "Ready to go on.");
   }
 
   async #show(policy: Policy, seed: number): Promise<void> {
     try {
-      await this.#gallery.open(policy, seed, pace(policy));
+      await this.#gallery.open(policy, seed, shown(policy.info.env), pace(policy));
     } finally {
       policy.dispose();
     }
@@ -171,13 +187,13 @@ export class LearnRoom implements RoomView, Watcher {
     try {
       if (this.#visitor) {
         this.#visitor = false;
-        await this.#gallery.open(policy, this.choices.seed ?? 0, pace(policy));
+        await this.#gallery.open(policy, this.choices.seed ?? 0, shown(policy.info.env), pace(policy));
       } else {
         await this.#gallery.hand(policy);
       }
       say(
         this.#caption,
-        `${SHOWN} copies of ${title(policy.info.env)}, played by the policy ` +
+        `${shown(policy.info.env)} copies of ${title(policy.info.env)}, played by the policy ` +
           `after ${count(policy.info.envSteps)} steps.`,
       );
     } finally {
@@ -206,7 +222,7 @@ export class LearnRoom implements RoomView, Watcher {
     await this.#show(policy, info.seed);
     say(
       this.#caption,
-      `${file.name}: ${SHOWN} copies of ${title(info.env)}, ` +
+      `${file.name}: ${shown(info.env)} copies of ${title(info.env)}, ` +
         `played by ${info.algorithm} after ${count(info.envSteps)} steps.`,
     );
     say(
