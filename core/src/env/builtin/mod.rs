@@ -62,9 +62,9 @@ const BUILTIN: &[BuiltinEntry] = &[
     #[cfg(feature = "bodies")]
     ("half-cheetah", body_parameters::CHEETAH, |p| body_parameters::locomotion(half_cheetah()?, p)),
     #[cfg(feature = "bodies")]
-    ("hopper", body_parameters::LEGGED, |p| body_parameters::locomotion(hopper()?, p)),
+    ("hopper", body_parameters::HOPPER, |p| body_parameters::locomotion(hopper()?, p)),
     #[cfg(feature = "bodies")]
-    ("walker2d", body_parameters::LEGGED, |p| body_parameters::locomotion(walker2d()?, p)),
+    ("walker2d", body_parameters::WALKER, |p| body_parameters::locomotion(walker2d()?, p)),
     #[cfg(feature = "bodies")]
     ("swimmer", body_parameters::SWIMMER, |p| body_parameters::locomotion(swimmer()?, p)),
     #[cfg(feature = "bodies")]
