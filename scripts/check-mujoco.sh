@@ -6,16 +6,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-target}
-venv=$target/mujoco-python
-packages=("mujoco==4.0.0" "gymnasium==1.4.0" "numpy>=2,<3" packaging imageio)
-if ! "$venv/bin/python" -c "import mujoco, gymnasium.envs.mujoco" 2>/dev/null; then
-  rm -rf "$venv"
-  python3 -m venv "$venv" || {
-    echo "python3 with venv is missing: install Debian's packages python3 and python3-venv" >&2
-    exit 1
-  }
-  "$venv/bin/pip" install --quiet --disable-pip-version-check "${packages[@]}"
-fi
+python=$(scripts/python-with.sh "$target/mujoco-python" "mujoco, gymnasium.envs.mujoco" \
+  "mujoco==4.0.0" "gymnasium==1.4.0" "numpy>=2,<3" packaging imageio)
 # As the tests build it: with the profile of tests nothing is compiled twice.
 cargo build --quiet --profile test --workspace --bin steps-under-test
-exec "$venv/bin/python" tests/compare-mujoco.py --program "$target/debug/steps-under-test" "$@"
+exec "$python" tests/compare-mujoco.py --program "$target/debug/steps-under-test" "$@"

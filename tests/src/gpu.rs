@@ -37,6 +37,15 @@ pub fn device() -> Option<Device> {
     open(&GpuOptions::default()).map(Device::new)
 }
 
+/// The factor by which errors on a GPU may be larger than where every operation rounds correctly: 1 on Mesa's and
+/// Chromium's software adapters. WGSL allows quotients to be off by 2.5 units in the last place instead of half a one,
+/// and roots by about twice as much.
+#[must_use]
+pub fn slack(device: &Device) -> f64 {
+    let name = &device.caps().name;
+    if ["llvmpipe", "SwiftShader"].iter().any(|exact| name.contains(exact)) { 1.0 } else { 10.0 }
+}
+
 /// Distance of two vectors relative to the norm of the second.
 #[must_use]
 pub fn distance(a: &[f64], b: &[f64]) -> f64 {

@@ -25,6 +25,26 @@ fn a_step_of_the_cheetah_is_that_of_mujoco() {
     }
 }
 
+/// Hoppers and walkers on the floor: contacts of links with each other, also where their axes cross.
+#[test]
+fn a_step_of_a_fallen_body_is_that_of_mujoco() {
+    let golden = load("fallen_mujoco.json");
+    for record in items(&golden["records"]) {
+        let (name, met) = (record["env"].as_str().unwrap(), record["met"].as_str().unwrap());
+        let env = env::builtin(&format!("{name}:terminate_when_unhealthy=false")).unwrap();
+        let of = |name: &str| numbers(&record[name]);
+        let (state, ctrl) = ([of("qpos"), of("qvel"), of("warmstart")].concat(), of("ctrl"));
+        let step = env.step(&state, &ctrl, &[], [0, 0], 0).unwrap();
+        let off = error(&step.state, &of("qpos_next"), &of("qvel_next"));
+        assert!(off < 5e-12 && !step.terminated, "{name} with {met}: {off:e}");
+        let narrow = |numbers: &[f64]| numbers.iter().map(|x| *x as f32).collect::<Vec<f32>>();
+        let step = env.step(&narrow(&state), &narrow(&ctrl), &[], [0, 0], 0).unwrap();
+        let wide: Vec<f64> = step.state.into_iter().map(f64::from).collect();
+        let off = error(&wide, &of("qpos_next"), &of("qvel_next"));
+        assert!(off < 1e-3, "{name} with {met}, in f32: {off:e}");
+    }
+}
+
 /// Older versions of MuJoCo and of the models: the same where nothing is touched.
 #[test]
 fn free_motion_is_that_of_mujoco() {

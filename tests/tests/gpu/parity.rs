@@ -18,7 +18,8 @@ fn gpu(tiled: bool) -> Option<Device> {
 
 fn random_programs(seeds: std::ops::Range<u64>, scale: Scale, tiled: bool) {
     let Some(device) = gpu(tiled) else { return };
-    let ways = [Way { name: "gpu".to_owned(), device, options: PlanOptions::default(), slack: 1.0 }];
+    let slack = gpu::slack(&device);
+    let ways = [Way { name: "gpu".to_owned(), device, options: PlanOptions::default(), slack }];
     let mut report = Report::default();
     let (count, mut in_tiles) = (seeds.end - seeds.start, 0);
     for seed in seeds {

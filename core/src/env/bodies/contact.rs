@@ -80,6 +80,8 @@ pub(super) fn limit<R: Real>(model: &LimitModel, q: R, v: R) -> Limit<R> {
 }
 
 /// Two capsules. The row's entries of the joints between them go into `row`, which has a number per link.
+///
+/// Capsules whose axes cross do not push each other, as in MuJoCo, where their normal is that of the plane.
 #[inline(always)]
 pub(super) fn touch<R: Real>(model: &Model, pair: &PairModel, poses: &[Pose<R>], v: &[R], row: &mut [R]) -> Touch<R> {
     let (zero, one) = (R::lit(0.0), R::lit(1.0));
@@ -92,6 +94,7 @@ pub(super) fn touch<R: Real>(model: &Model, pair: &PairModel, poses: &[Pose<R>],
     let (u, w) = (-dot(p, between), dot(q, between));
     let inverse = (ma * mc - mb * mb).max(R::lit(1e-12)).recip();
     let (x, y) = ((mc * u - mb * w) * inverse, (ma * w - mb * u) * inverse);
+    let inside = x.abs().lt(one).and(y.abs().lt(one));
     let (per_a, per_c) = (ma.recip(), mc.recip());
     let y = R::select(one.lt(x), (w - mb) * per_c, R::select(x.lt(-one), (w + mb) * per_c, y));
     let x = unit(x);
@@ -101,12 +104,14 @@ pub(super) fn touch<R: Real>(model: &Model, pair: &PairModel, poses: &[Pose<R>],
     let to = [c[0] + q[0] * y, c[1] + q[1] * y];
     let apart = [to[0] - from[0], to[1] - from[1]];
     let length = dot(apart, apart).max(R::lit(1e-20)).sqrt();
-    let per_length = length.recip();
-    let normal = apart.map(|x| x * per_length);
     let [ra, rc] = pair.radii.map(R::constant);
+    // The places nearest to each other are then one place, but for rounding.
+    let crossing = inside.and(length.lt((ra + rc) * 1e-4));
+    let per_length = R::select(crossing, zero, length.recip());
+    let normal = apart.map(|x| x * per_length);
     let distance = length - ra - rc;
-    let inside = ra + distance * 0.5;
-    let at = [from[0] + normal[0] * inside, from[1] + normal[1] * inside];
+    let touching = ra + distance * 0.5;
+    let at = [from[0] + normal[0] * touching, from[1] + normal[1] * touching];
     let (weight, spring) = pushed(&pair.give, distance - R::constant(pair.give.margin));
     let mut speed = zero;
     let mut link = pair.links[1];

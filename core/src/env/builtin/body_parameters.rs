@@ -20,6 +20,9 @@ const fn parameter(name: &'static str, default: &'static str, meaning: &'static 
 const FORWARD: Parameter = parameter("forward_reward_weight", "1", "reward per speed");
 const ALIVE: Parameter = parameter("healthy_reward", "1", "reward of each step that ends healthy");
 const ENDS: Parameter = parameter("terminate_when_unhealthy", "true", "whether an episode ends where it falls");
+const HEALTHY_STATE: &str = "healthy_state_range";
+const HEALTHY_HEIGHT: &str = "healthy_z_range";
+const HEALTHY_ANGLE: &str = "healthy_angle_range";
 const HIDES: Parameter =
     parameter("exclude_current_positions_from_observation", "true", "whether the place along the way is not seen");
 
@@ -31,8 +34,28 @@ const fn noise(default: &'static str) -> Parameter {
     parameter("reset_noise_scale", default, "how far first states are from rest")
 }
 
+const fn height(default: &'static str) -> Parameter {
+    parameter(HEALTHY_HEIGHT, default, "heights at which it is healthy, without both bounds")
+}
+
+const fn angle(default: &'static str) -> Parameter {
+    parameter(HEALTHY_ANGLE, default, "angles of the torso at which it is healthy")
+}
+
 const CHEETAH: &[Parameter] = &[FORWARD, cost("0.1"), noise("0.1"), HIDES];
-const LEGGED: &[Parameter] = &[FORWARD, cost("0.001"), ALIVE, ENDS, noise("0.005"), HIDES];
+const HOPPER: &[Parameter] = &[
+    FORWARD,
+    cost("0.001"),
+    ALIVE,
+    ENDS,
+    parameter(HEALTHY_STATE, "-100..100", "where all other numbers of its state are while it is healthy"),
+    height("0.7..inf"),
+    angle("-0.2..0.2"),
+    noise("0.005"),
+    HIDES,
+];
+const WALKER: &[Parameter] =
+    &[FORWARD, cost("0.001"), ALIVE, ENDS, height("0.8..2"), angle("-1..1"), noise("0.005"), HIDES];
 const SWIMMER: &[Parameter] = &[FORWARD, cost("0.0001"), noise("0.1"), HIDES];
 const REACHER: &[Parameter] = &[
     parameter("reward_dist_weight", "1", "cost per distance"),
@@ -44,8 +67,8 @@ const POLES: &[Parameter] = &[parameter("healthy_reward", "10", "reward of stand
 /// The environments of bodies, with the parameters that each takes.
 pub(in crate::env) const BODIES: &[(&str, &[Parameter])] = &[
     ("half-cheetah", CHEETAH),
-    ("hopper", LEGGED),
-    ("walker2d", LEGGED),
+    ("hopper", HOPPER),
+    ("walker2d", WALKER),
     ("swimmer", SWIMMER),
     ("reacher", REACHER),
     ("inverted-pendulum", POLE),
@@ -120,6 +143,13 @@ impl Reader<'_> {
         Ok(self.noted(parameter, value, &default))
     }
 
+    fn span(&mut self, parameter: &str, default: [f64; 2]) -> Result<[f64; 2]> {
+        let value = self.given.span(parameter, default)?;
+        let text = |[low, high]: [f64; 2]| format!("{low}..{high}");
+        self.noted(parameter, text(value), &text(default));
+        Ok(value)
+    }
+
     fn flag(&mut self, parameter: &str, default: bool) -> Result<bool> {
         let value = self.given.flag(parameter, default)?;
         Ok(self.noted(parameter, value, &default))
@@ -132,6 +162,11 @@ fn locomotion<const N: usize>(mut env: Locomotion<N>, given: &Given<'_>) -> Resu
     env.ctrl_cost_weight = read.number("ctrl_cost_weight", env.ctrl_cost_weight)?;
     env.healthy_reward = read.number(ALIVE.name, env.healthy_reward)?;
     env.terminate_when_unhealthy = read.flag(ENDS.name, env.terminate_when_unhealthy)?;
+    if let Some(health) = &mut env.health {
+        health.state = read.span(HEALTHY_STATE, health.state)?;
+        health.height = read.span(HEALTHY_HEIGHT, health.height)?;
+        health.angle = read.span(HEALTHY_ANGLE, health.angle)?;
+    }
     env.reset_noise_scale = read.positive("reset_noise_scale", env.reset_noise_scale)?;
     if !read.flag(HIDES.name, true)? {
         env.hidden_positions = 0;
@@ -183,6 +218,12 @@ mod tests {
             ("inverted-pendulum:reset_noise_scale=0.05", "inverted-pendulum:reset_noise_scale=0.05"),
             ("inverted-double-pendulum:healthy_reward=1", "inverted-double-pendulum:healthy_reward=1"),
             ("swimmer:time_limit=10", "swimmer:time_limit=10"),
+            ("hopper:healthy_z_range=0.7..inf,healthy_angle_range=-.2..0.20", "hopper"),
+            ("walker2d:healthy_z_range=-inf..1e1", "walker2d:healthy_z_range=-inf..10"),
+            (
+                "hopper:healthy_angle_range=-0.5..1,healthy_state_range=-10..inf",
+                "hopper:healthy_state_range=-10..inf,healthy_angle_range=-0.5..1",
+            ),
         ] {
             assert_eq!(builtin(given).unwrap().spec().name, own, "{given}");
             assert_eq!(builtin(own).unwrap().spec().name, own);
@@ -203,5 +244,46 @@ mod tests {
         assert!(refused("hopper:terminate_when_unhealthy=no").contains("expected true or false"));
         assert!(refused("hopper:reset_noise_scale=-1").contains("expected a number in 0 to"));
         assert!(refused("reacher:weight=1").contains("has no parameter `weight`"));
+    }
+
+    #[test]
+    fn bodies_are_healthy_strictly_within_the_ranges_that_are_given() {
+        let ends = |name: &str, qpos: &[f64], qvel: &[f64]| {
+            let joints = qpos.len();
+            let state = [qpos, qvel, &vec![0.0; joints]].concat();
+            let action = vec![0.0; joints - 3];
+            builtin(name).unwrap().step(&state, &action, &[], [0, 0], 0).unwrap().terminated
+        };
+        // High above the floor nothing touches it, and its height and angle hardly change within a step.
+        let hopper = |name: &str, height, angle, speed| {
+            ends(name, &[0.0, height, angle, -0.1, -0.1, 0.0], &[0.0, 0.0, 0.0, speed, 0.0, 0.0])
+        };
+        assert!(!hopper("hopper", 3.0, 0.1, 0.0) && hopper("hopper", 3.0, 0.3, 0.0));
+        assert!(!hopper("hopper:healthy_angle_range=-0.5..0.5", 3.0, 0.3, 0.0));
+        assert!(hopper("hopper:healthy_angle_range=0.2..inf", 3.0, 0.1, 0.0));
+        assert!(hopper("hopper:healthy_z_range=0.7..2.5", 3.0, 0.1, 0.0));
+        assert!(!hopper("hopper:healthy_z_range=2.5..inf", 3.0, 0.1, 0.0));
+        assert!(hopper("hopper:healthy_state_range=-1..1", 3.0, 0.1, 5.0));
+        // One bound counts without the other.
+        for (range, speed) in [("-1..inf", -5.0), ("-inf..1", 5.0)] {
+            let name = format!("hopper:healthy_state_range={range}");
+            assert!(hopper(&name, 3.0, 0.1, speed) && !hopper(&name, 3.0, 0.1, -0.1 * speed), "{name}");
+        }
+        let walker = |name: &str, height, angle| {
+            let qpos = [0.0, height, angle, -0.1, -0.1, 0.0, -0.1, -0.1, 0.0];
+            ends(name, &qpos, &[0.0; 9])
+        };
+        assert!(!walker("walker2d", 1.9, 0.9) && walker("walker2d", 2.1, 0.9) && walker("walker2d", 1.9, 1.1));
+        assert!(!walker("walker2d:healthy_z_range=0.8..3,healthy_angle_range=-2..2", 2.1, 1.1));
+        let refused = |name: &str| builtin(name).unwrap_err().to_string();
+        for text in ["0.7", "0.7..", "..2", "low..high", "0.7..NaN", "[0.7", "0.7..=2", "0.7..2..3", ""] {
+            let message = refused(&format!("hopper:healthy_z_range={text}"));
+            assert!(message.contains(&format!("healthy_z_range={text}: expected a range LOW..HIGH")), "{message}");
+        }
+        assert!(refused("hopper:healthy_z_range=2..0.7").contains("2..0.7: the range is empty"));
+        assert!(refused("hopper:healthy_angle_range=1..1").contains("1..1: the range is empty"));
+        assert!(refused("hopper:healthy_state_range=-1e7..1").contains("expected bounds in"));
+        assert!(refused("walker2d:healthy_state_range=-1..1").contains("`healthy_state_range`"));
+        assert!(refused("half-cheetah:healthy_z_range=0..1").contains("`healthy_z_range`"));
     }
 }

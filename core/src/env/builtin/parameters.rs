@@ -78,6 +78,27 @@ impl<'a> Given<'a> {
         }
     }
 
+    /// The range given for a parameter as `LOW..HIGH`, or the default; a side without a bound is `-inf` or `inf`.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if it is none, is empty, or has a bound beyond ± 10⁶.
+    #[cfg(feature = "bodies")]
+    pub(super) fn span(&self, name: &str, default: [f64; 2]) -> Result<[f64; 2]> {
+        let Some(text) = self.text(name) else { return Ok(default) };
+        let wrong = |problem: &str| Error::config("env", format!("{name}={text}: {problem}"));
+        let example = "expected a range LOW..HIGH such as 0.7..inf or -1..1";
+        let (low, high) = text.split_once("..").ok_or_else(|| wrong(example))?;
+        let bound = |text: &str| text.parse::<f64>().ok().filter(|bound| !bound.is_nan());
+        let (Some(low), Some(high)) = (bound(low), bound(high)) else { return Err(wrong(example)) };
+        if [low, high].iter().any(|bound| bound.is_finite() && bound.abs() > 1e6) {
+            return Err(wrong("expected bounds in -1000000 to 1000000, -inf or inf"));
+        }
+        if low >= high {
+            return Err(wrong("the range is empty; write the lower bound first"));
+        }
+        Ok([low, high])
+    }
+
     /// The truth value given for a parameter, or the default.
     ///
     /// # Errors

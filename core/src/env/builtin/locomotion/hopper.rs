@@ -54,7 +54,7 @@ fn body() -> BodySpec {
         // Margins of the floor and of a capsule are added up.
         floor: Some(Floor { friction: 1.0, margin: 0.002, softness, ..Floor::default() }),
         pairs: vec![touch(0, 2), touch(0, 3), touch(1, 3)],
-        newton_steps: 5,
+        newton_steps: 7,
         ..BodySpec::new(0.002)
     }
 }

@@ -111,7 +111,7 @@ impl<const N: usize> Locomotion<N> {
         for (x, bounds) in s.qpos.iter().skip(1).zip([health.height, health.angle]) {
             healthy = healthy.and(within(*x, bounds));
         }
-        if health.state[1] < f64::INFINITY {
+        if health.state != [f64::NEG_INFINITY, f64::INFINITY] {
             for x in s.qpos.iter().skip(2).chain(&s.qvel) {
                 healthy = healthy.and(within(*x, health.state));
             }

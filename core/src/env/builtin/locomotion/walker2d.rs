@@ -53,7 +53,7 @@ fn body() -> BodySpec {
         links: [torso].into_iter().chain(right).chain(left).collect(),
         motors: Motor::on(3, &[100.0; 6]),
         floor: Some(Floor { friction: 0.7, ..Floor::default() }),
-        newton_steps: 9,
+        newton_steps: 11,
         ..BodySpec::new(0.002)
     }
 }
