@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
 use quickstudy_core::program::is_view;
-use quickstudy_core::tensor::{Graph, NodeId, Op};
+use quickstudy_core::tensor::{Binary, Graph, NodeId, Op};
 use quickstudy_core::{DType, Error, Result};
 
 use super::Words;
@@ -37,7 +37,7 @@ struct Block {
 pub(crate) struct Emitter<'a> {
     pub graph: &'a Graph,
     pub(super) leaves: HashMap<NodeId, Leaf>,
-    computed: HashSet<NodeId>,
+    pub(super) computed: HashSet<NodeId>,
     /// Operands of the calls that are being expanded, by scope.
     calls: HashMap<u32, Vec<NodeId>>,
     /// Loops in calls that are being written, by scope: the parameters that are rows of stacked values, these values,
@@ -122,7 +122,7 @@ impl<'a> Emitter<'a> {
 
     /// A statement.
     pub fn line(&mut self, text: &str) {
-        let indent = 2 * self.blocks.len();
+        let indent = self.blocks.len(); // one each: steps of bodies are long, and drivers read all of it
         _ = writeln!(self.text, "{:indent$}{}", "", text.trim_start());
     }
 
@@ -421,6 +421,12 @@ impl<'a> Emitter<'a> {
                 self.bind(unary(*op, &x, from))
             }
             Op::Binary(op) => {
+                if *op == Binary::Add
+                    && let Some((x, y)) = self.difference(node.src[0], node.src[1])
+                {
+                    let (x, y) = (self.value(x, at), self.value(y, at));
+                    return self.bind(format!("{x} - {y}"));
+                }
                 let (x, y) = (value(self, 0), value(self, 1));
                 self.bind(binary(*op, &x, &y))
             }
@@ -449,7 +455,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    fn in_call(&self, scope: u32) -> bool {
+    pub(super) fn in_call(&self, scope: u32) -> bool {
         self.calls.keys().any(|s| self.graph.encloses(*s, scope))
     }
 

@@ -42,6 +42,10 @@ fn ppo_translates_to_every_shading_language() {
             assert_eq!(texts.iter().filter(|t| t.contains("for (var step =")).count(), 3, "{name}");
             assert!(texts.len() > 20, "{name}: {}", texts.len());
             texts.iter().for_each(|text| translate(text));
+            // Drivers take longer the longer a shader is, and a step of the cheetah is the longest.
+            let longest = texts.iter().map(String::len).max().unwrap();
+            println!("{name}, {bindings} buffers: the longest shader has {longest} bytes");
+            assert!(longest <= 150_000, "{name}: {longest}");
         }
     }
 }
