@@ -167,12 +167,14 @@ fn stepping(env: &EnvDef, isa: Isa, seconds: f64, source: Source) -> f64 {
 }
 
 /// Name, environment and settings of the training lines. Two 64×64 tanh networks; the first three are those that other
-/// libraries are measured with, the fourth is RLtools' configuration of Pendulum.
-const TRAINING: [(&str, &str, &str); 4] = [
+/// libraries are measured with, the fourth is RLtools' configuration of Pendulum, the fifth CleanRL's of the cheetah with
+/// 16 environments.
+const TRAINING: [(&str, &str, &str); 5] = [
     ("4 envs × 128", "cartpole", "envs = 4\nhorizon = 128\nepochs = 4\nminibatches = 4"),
     ("64 envs × 32", "cartpole", "envs = 64\nhorizon = 32\nepochs = 4\nminibatches = 4"),
     ("2048 envs × 32", "cartpole", "envs = 2048\nhorizon = 32\nepochs = 4\nminibatches = 4"),
     ("4 envs × 1024, 2 epochs", "pendulum", "envs = 4\nhorizon = 1024\nepochs = 2\nminibatches = 16"),
+    ("16 envs × 2048", "half-cheetah", "envs = 16\nhorizon = 2048\nepochs = 10\nminibatches = 32"),
 ];
 
 fn training(device: &Device, args: &BenchArgs, chosen: &dyn Fn(&str) -> bool) -> Result<(), Stop> {
