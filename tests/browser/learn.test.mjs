@@ -35,6 +35,27 @@ test("PPO learns CartPole on the processor, in a worker", () =>
     assert.ok(untrained < 100 && best >= 475, `${untrained} before, ${best} after training`);
   }));
 
+test("PPO teaches the cheetah to run on the processor, in a worker", () =>
+  withPage(async (page) => {
+    const { untrained, trained, seconds } = await page.evaluate(async () => {
+      const { createSession } = await import("/quickstudy/index.js");
+      const session = await createSession({ algorithm: "ppo", env: "half-cheetah", device: "cpu" });
+      const mean = async () => {
+        const [{ returns }] = await session.evaluate(20);
+        return returns.reduce((a, b) => a + b) / returns.length;
+      };
+      const untrained = await mean();
+      const start = performance.now();
+      while (session.envSteps < 200_000) await session.step();
+      const seconds = (performance.now() - start) / 1000;
+      const trained = await mean();
+      session.dispose();
+      return { untrained, trained, seconds };
+    });
+    console.log(`return ${trained.toFixed(0)} after 200,000 steps, which took ${seconds.toFixed(1)} s`);
+    assert.ok(untrained < 200 && trained >= 1500, `${untrained} before, ${trained} after training`);
+  }));
+
 test("PPO learns CartPole on WebGPU", () =>
   withPage(async (page) => {
     // Few large minibatches: on a software adapter every dispatch costs.

@@ -78,7 +78,7 @@ test("the module of bodies is loaded once a body is named, and never for anythin
       const asked = performance.getEntriesByType("resource").filter(({ name }) => name.endsWith("bodies.wasm")).length;
       const specs = envs.map(({ spec }) => spec);
       const named = specs.find(({ name }) => name === "hopper");
-      const session = await createSession({ algorithm: "ppo", env: "hopper:time_limit=20", device: "cpu", worker: true });
+      const session = await createSession({ algorithm: "ppo", env: "hopper:time_limit=20", device: "cpu" });
       const [row] = await session.step();
       const [bytes] = await session.policyBytes();
       session.dispose();

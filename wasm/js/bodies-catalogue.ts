@@ -121,6 +121,21 @@ export const BODIES = [
       "meaning": "whether an episode ends where it falls"
     },
     {
+      "name": "healthy_state_range",
+      "default": "-100..100",
+      "meaning": "where all other numbers of its state are while it is healthy"
+    },
+    {
+      "name": "healthy_z_range",
+      "default": "0.7..inf",
+      "meaning": "heights at which it is healthy, without both bounds"
+    },
+    {
+      "name": "healthy_angle_range",
+      "default": "-0.2..0.2",
+      "meaning": "angles of the torso at which it is healthy"
+    },
+    {
       "name": "reset_noise_scale",
       "default": "0.005",
       "meaning": "how far first states are from rest"
@@ -196,6 +211,16 @@ export const BODIES = [
       "name": "terminate_when_unhealthy",
       "default": "true",
       "meaning": "whether an episode ends where it falls"
+    },
+    {
+      "name": "healthy_z_range",
+      "default": "0.8..2",
+      "meaning": "heights at which it is healthy, without both bounds"
+    },
+    {
+      "name": "healthy_angle_range",
+      "default": "-1..1",
+      "meaning": "angles of the torso at which it is healthy"
     },
     {
       "name": "reset_noise_scale",

@@ -23,8 +23,8 @@ fn text() -> String {
     let algorithms: Vec<String> = ALGORITHMS.iter().filter(fits).map(|def| format!("  {:?},\n", def.name)).collect();
     format!(
         "// Written by `QUICKSTUDY_WRITE=1 cargo test -p quickstudy-wasm bodies`, which also checks that it is up to \
-         date.\n\n/** The environments of bodies. */\nexport const BODIES = [\n{envs}];\n\n/** Algorithms that train on \
-         them. */\nexport const TRAIN_BODIES: readonly string[] = [\n{}];\n",
+         date.\n\n/** The environments of bodies. */\nexport const BODIES = [\n{envs}];\n\n\
+         /** Algorithms that train on them. */\nexport const TRAIN_BODIES: readonly string[] = [\n{}];\n",
         algorithms.concat()
     )
 }

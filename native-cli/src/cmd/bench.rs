@@ -167,8 +167,8 @@ fn stepping(env: &EnvDef, isa: Isa, seconds: f64, source: Source) -> f64 {
 }
 
 /// Name, environment and settings of the training lines. Two 64×64 tanh networks; the first three are those that other
-/// libraries are measured with, the fourth is RLtools' configuration of Pendulum, the fifth CleanRL's of the cheetah with
-/// 16 environments.
+/// libraries are measured with, the fourth is RLtools' configuration of Pendulum, the fifth CleanRL's of the cheetah
+/// with 16 environments.
 const TRAINING: [(&str, &str, &str); 5] = [
     ("4 envs × 128", "cartpole", "envs = 4\nhorizon = 128\nepochs = 4\nminibatches = 4"),
     ("64 envs × 32", "cartpole", "envs = 64\nhorizon = 32\nepochs = 4\nminibatches = 4"),

@@ -24,7 +24,8 @@ const STORIES: Record<string, string> = {
   "half-cheetah":
     "Run to the right with six motors in the legs: speed is reward, effort costs. Nobody says how to run; 1,500 is a " +
     "run, and 5,000 is a good one.",
-  hopper: "Hop to the right on one leg. A point for each step that it stands, and speed; 3,800 is what its authors ask.",
+  hopper:
+    "Hop to the right on one leg. A point for each step that it stands, and speed; 3,800 is what its authors ask.",
   walker2d: "Walk to the right on two legs. A point for each step that it stands, and speed.",
   swimmer: "Swim by turning two joints in a thick fluid. Speed is reward; 360 is what its authors ask.",
   reacher: "Bring the tip of the arm to the green disc. Each step costs the distance; −4 is good.",

@@ -55,10 +55,10 @@ impl<'a> Given<'a> {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
 
-    /// All but the time limit, as they are written behind a name.
+    /// All but one, as they are written behind a name.
     #[cfg(any(test, feature = "modules"))]
-    pub(in crate::env) fn own_text(&self) -> String {
-        let own = self.0.iter().filter(|(name, _)| *name != crate::env::TIME_LIMIT);
+    pub(in crate::env) fn text_without(&self, left_out: &str) -> String {
+        let own = self.0.iter().filter(|(name, _)| *name != left_out);
         own.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(",")
     }
 

@@ -2,7 +2,7 @@
 
 use super::recorder::{Noted, record};
 use super::words::{WordReader, WordWriter};
-use super::{Part, Request, VERSION};
+use super::{Question, TapePart, VERSION};
 use crate::backend::cpu::simd::isa::Isa;
 use crate::env::builtin::{BODIES, Take, body};
 use crate::env::engine::block::block_any;
@@ -19,22 +19,22 @@ use crate::{Error, Result};
 /// Environments of bodies for another module, and the answers to its questions.
 #[derive(Default)]
 pub struct Guest {
-    made: Vec<Box<dyn Body>>,
+    made: Vec<Box<dyn GuestEnv>>,
     reply: Vec<u32>,
 }
 
 impl Guest {
     /// The answer to a question `request` about environment `env`, as words. A question that is none has no answer.
     pub fn call(&mut self, request: u32, env: u32, words: &[u32]) -> &[u32] {
-        let Some(request) = Request::ALL.get(request as usize) else { return &[] };
+        let Some(request) = Question::ALL.get(request as usize) else { return &[] };
         let mut answer = WordWriter(std::mem::take(&mut self.reply));
-        if *request != Request::Again {
+        if *request != Question::Again {
             answer.0.clear();
         }
         let env_at = env as usize;
         match (request, self.made.get_mut(env_at)) {
-            (Request::Again, _) => {}
-            (Request::Catalogue, _) => {
+            (Question::Again, _) => {}
+            (Question::Catalogue, _) => {
                 answer.text(VERSION);
                 answer.list(BODIES, |answer, (name, parameters)| {
                     answer.text(name);
@@ -44,11 +44,11 @@ impl Guest {
                     });
                 });
             }
-            (Request::Make, _) => self.make(&mut WordReader::new(words), &mut answer),
-            (Request::Draw, Some(env)) => env.draw(words, &mut answer),
-            (Request::Run, Some(env)) => env.run(words, &mut answer.0),
-            (Request::Task, Some(env)) => env.task(words, &mut answer),
-            (Request::Tape, Some(env)) => env.tape(words, &mut answer),
+            (Question::Make, _) => self.make(&mut WordReader::new(words), &mut answer),
+            (Question::Draw, Some(env)) => env.draw(words, &mut answer),
+            (Question::Run, Some(env)) => env.run(words, &mut answer.0),
+            (Question::Task, Some(env)) => env.task(words, &mut answer),
+            (Question::Tape, Some(env)) => env.tape(words, &mut answer),
             (_, None) => {}
         }
         self.reply = answer.0;
@@ -56,7 +56,7 @@ impl Guest {
     }
 
     /// Keeps an environment, and answers which number it has and what is fixed about it.
-    pub(super) fn keep(&mut self, env: Box<dyn Body>, answer: &mut WordWriter) {
+    pub(super) fn keep(&mut self, env: Box<dyn GuestEnv>, answer: &mut WordWriter) {
         answer.word(0);
         answer.len(self.made.len());
         env.describe(answer);
@@ -81,7 +81,7 @@ impl Guest {
 }
 
 /// An environment without its type.
-pub(super) trait Body: Send {
+pub(super) trait GuestEnv: Send {
     fn describe(&self, answer: &mut WordWriter);
     fn draw(&self, words: &[u32], answer: &mut WordWriter);
     fn run(&mut self, words: &[u32], answer: &mut Vec<u32>);
@@ -89,7 +89,7 @@ pub(super) trait Body: Send {
     fn tape(&self, words: &[u32], answer: &mut WordWriter);
 }
 
-struct Kept<E> {
+struct KeptEnv<E> {
     env: E,
     spec: EnvSpec,
 }
@@ -98,14 +98,14 @@ struct Kept<E> {
 pub(super) struct Boxed;
 
 impl Take for Boxed {
-    type Made = Box<dyn Body>;
-    fn take<E: Env>(self, env: E) -> Result<Box<dyn Body>> {
+    type Made = Box<dyn GuestEnv>;
+    fn take<E: Env>(self, env: E) -> Result<Box<dyn GuestEnv>> {
         let spec = env.spec();
-        Ok(Box::new(Kept { env, spec }))
+        Ok(Box::new(KeptEnv { env, spec }))
     }
 }
 
-impl<E: Env> Body for Kept<E> {
+impl<E: Env> GuestEnv for KeptEnv<E> {
     fn describe(&self, answer: &mut WordWriter) {
         answer.spec(&self.spec);
         answer.list(&<E::State<f64> as Fields<f64>>::names(""), |answer, name| answer.text(name));
@@ -156,7 +156,7 @@ impl<E: Env> Body for Kept<E> {
 
     fn tape(&self, words: &[u32], answer: &mut WordWriter) {
         let [part, horizon] = *words else { return };
-        let Some(part) = Part::ALL.get(part as usize) else { return };
+        let Some(part) = TapePart::ALL.get(part as usize) else { return };
         let spec = EnvSpec { horizon: horizon as usize, ..self.spec.clone() };
         let [state, acted, told] = [<E::State<f64> as Fields<f64>>::N, spec.action.dim(), spec.task.len()];
         let before = |leaves: &[Noted]| <E::State<Noted> as Fields<Noted>>::from_fn(|i| leaves[i]);
@@ -167,10 +167,10 @@ impl<E: Env> Body for Kept<E> {
         };
         let env = &self.env;
         let tape = match part {
-            Part::Reset => record(3 + told, |leaves| {
+            TapePart::Reset => record(3 + told, |leaves| {
                 whole_reset::<Noted, E>(env, &spec, [leaves[0], leaves[1]], leaves[2], &leaves[3..]).concat()
             }),
-            Part::Step => record(state + acted + told + 4, |leaves| {
+            TapePart::Step => record(state + acted + told + 4, |leaves| {
                 let (state, leaves) = leaves.split_at(state);
                 let (action, leaves) = leaves.split_at(acted);
                 let [steps, first, second, element, ref task @ ..] = *leaves else { return Vec::new() };
@@ -180,21 +180,21 @@ impl<E: Env> Body for Kept<E> {
                 let single = [after.steps, after.reward, after.terminated, after.truncated];
                 [&after.state[..], &single, &after.last, &after.seen].concat()
             }),
-            Part::Tasks => record(3, |leaves| {
+            TapePart::Tasks => record(3, |leaves| {
                 let mut task: Vec<Noted> = (0..told).map(|_| leaves[0]).collect();
                 env.sample_task(&mut Draws::new([leaves[0], leaves[1]], leaves[2], TASK_BLOCK), &mut task);
                 task
             }),
-            Part::Success => record(state + 2 + told, |leaves| {
+            TapePart::Success => record(state + 2 + told, |leaves| {
                 let [reward, terminated, ref task @ ..] = leaves[state..] else { return Vec::new() };
                 found(env.success(&before(leaves), reward, terminated, task))
             }),
-            Part::DenseReward => record(state + acted + told, |leaves| {
+            TapePart::DenseReward => record(state + acted + told, |leaves| {
                 let (action, task) = leaves[state..].split_at(acted);
                 found(env.dense_reward(&before(leaves), action, task))
             }),
             #[cfg(feature = "standalone")]
-            Part::Bare => record(state + acted + 3 + told, |leaves| {
+            TapePart::Bare => record(state + acted + 3 + told, |leaves| {
                 let (action, leaves_after) = leaves[state..].split_at(acted);
                 let [first, second, element, ref task @ ..] = *leaves_after else { return Vec::new() };
                 let mut draws = Draws::new([first, second], element, crate::env::STEP_BLOCK);
@@ -204,13 +204,13 @@ impl<E: Env> Body for Kept<E> {
                 [&numbers_of::<Noted, E>(&after.next)[..], &[after.reward, after.terminated], &seen].concat()
             }),
             #[cfg(feature = "standalone")]
-            Part::Observe => record(state + told, |leaves| {
+            TapePart::Observe => record(state + told, |leaves| {
                 let mut seen = vec![leaves[0]; spec.observation.len()];
                 env.observe(&before(leaves), &leaves[state..], &mut seen);
                 seen
             }),
             #[cfg(not(feature = "standalone"))]
-            Part::Bare | Part::Observe => return,
+            TapePart::Bare | TapePart::Observe => return,
         };
         if known {
             *answer = tape;

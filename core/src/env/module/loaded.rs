@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::replay::{Value, replay};
+use super::replay::{TapeValue, replay};
 use super::words::{WordReader, WordWriter};
-use super::{Part, Request, VERSION};
+use super::{Question, TapePart, VERSION};
 use crate::backend::cpu::simd::isa::Isa;
 use crate::env::builtin::Given;
 use crate::env::engine::erased::Erased;
@@ -13,7 +13,7 @@ use crate::env::engine::graph_rows::{join, parts, rows_of, two};
 use crate::env::engine::job::{Block, StepOutputs};
 use crate::env::engine::step::{StepRows, SteppedRows};
 use crate::env::real::Real;
-use crate::env::{EnvDef, EnvSpec, Parameter, Scene};
+use crate::env::{EnvDef, EnvSpec, Parameter, Scene, TIME_LIMIT};
 #[cfg(feature = "standalone")]
 use crate::env::{HostStep, Lanes};
 use crate::rng::Key;
@@ -50,7 +50,7 @@ pub fn add_module(module: Arc<dyn Module>) -> Result<()> {
 }
 
 pub(super) fn catalogue(module: &Arc<dyn Module>) -> Result<Vec<Entry>> {
-    let answer = ask(&**module, Request::Catalogue, 0, &[]);
+    let answer = ask(&**module, Question::Catalogue, 0, &[]);
     let mut words = WordReader::new(&answer);
     let version = words.text();
     if version != VERSION {
@@ -90,11 +90,11 @@ pub fn loaded(name: &str) -> Option<(&'static [Parameter], Arc<dyn Module>)> {
 pub fn make(module: &Arc<dyn Module>, name: &str, given: &Given<'_>) -> Result<EnvDef> {
     let mut words = WordWriter::default();
     words.text(name);
-    words.text(&given.own_text());
-    made(module, name, &ask(&**module, Request::Make, 0, &words.0))
+    words.text(&given.text_without(TIME_LIMIT));
+    made(module, name, &ask(&**module, Question::Make, 0, &words.0))
 }
 
-/// The environment of an answer to [`Request::Make`].
+/// The environment of an answer to [`Question::Make`].
 pub(super) fn made(module: &Arc<dyn Module>, name: &str, answer: &[u32]) -> Result<EnvDef> {
     let mut words = WordReader::new(answer);
     if words.word() == 1 {
@@ -116,12 +116,12 @@ fn broken(name: &str) -> Error {
 }
 
 /// A whole answer, however long it is.
-fn ask(module: &dyn Module, request: Request, env: u32, words: &[u32]) -> Vec<u32> {
+fn ask(module: &dyn Module, request: Question, env: u32, words: &[u32]) -> Vec<u32> {
     let mut answer = vec![0; 1 << 10];
     let len = module.call(request as u32, env, words, &mut answer);
     answer.resize(len, 0);
     if len > 1 << 10 {
-        module.call(Request::Again as u32, env, &[], &mut answer);
+        module.call(Question::Again as u32, env, &[], &mut answer);
     }
     answer
 }
@@ -138,14 +138,14 @@ struct Loaded {
 }
 
 impl Loaded {
-    fn ask(&self, request: Request, words: &[u32]) -> Vec<u32> {
+    fn ask(&self, request: Question, words: &[u32]) -> Vec<u32> {
         ask(&*self.module, request, self.env, words)
     }
 
     /// The tape of a part, played with these values; none if the environment does not have the part.
-    fn play<R: Real>(&self, part: Part, leaves: Vec<Value<R>>) -> Option<Vec<Value<R>>> {
+    fn play<R: Real>(&self, part: TapePart, leaves: Vec<TapeValue<R>>) -> Option<Vec<TapeValue<R>>> {
         let horizon = u32::try_from(self.spec.horizon).unwrap_or(u32::MAX);
-        let tape = self.ask(Request::Tape, &[part as u32, horizon]);
+        let tape = self.ask(Question::Tape, &[part as u32, horizon]);
         if tape.is_empty() {
             return None;
         }
@@ -157,9 +157,10 @@ impl Loaded {
     fn step_rows<R: Real>(&self, rows: StepRows<R>) -> Option<SteppedRows<R>> {
         let StepRows { state, steps, action, key, element, task } = rows;
         let width = state.len();
-        let words = [Value::Bits(steps), Value::Bits(key[0]), Value::Bits(key[1]), Value::Bits(element)];
+        let words =
+            [TapeValue::Bits(steps), TapeValue::Bits(key[0]), TapeValue::Bits(key[1]), TapeValue::Bits(element)];
         let leaves = numbers(&state).chain(numbers(&action)).chain(words).chain(numbers(&task)).collect();
-        let after = self.play(Part::Step, leaves)?;
+        let after = self.play(TapePart::Step, leaves)?;
         let (state, after) = after.split_at_checked(width)?;
         let [steps, reward, terminated, truncated, seen @ ..] = after else { return None };
         let (last, seen) = seen.split_at_checked(self.spec.observation.len())?;
@@ -176,29 +177,29 @@ impl Loaded {
 
     /// First states and what is seen there.
     fn reset_rows<R: Real>(&self, key: [R::Bits; 2], element: R::Bits, task: &[R]) -> Option<[Vec<R>; 2]> {
-        let leaves = key.into_iter().chain([element]).map(Value::Bits).chain(numbers(task)).collect();
-        let first = self.play(Part::Reset, leaves)?;
+        let leaves = key.into_iter().chain([element]).map(TapeValue::Bits).chain(numbers(task)).collect();
+        let first = self.play(TapePart::Reset, leaves)?;
         let (state, seen) = first.split_at_checked(self.names.len())?;
         Some([plain(state), plain(seen)])
     }
 
     fn task_rows<R: Real>(&self, key: [R::Bits; 2], element: R::Bits) -> Vec<R> {
-        let leaves = key.into_iter().chain([element]).map(Value::Bits).collect();
-        plain(&self.play(Part::Tasks, leaves).unwrap_or_default())
+        let leaves = key.into_iter().chain([element]).map(TapeValue::Bits).collect();
+        plain(&self.play(TapePart::Tasks, leaves).unwrap_or_default())
     }
 
     fn success_rows<R: Real>(&self, before: &[R], reward: R, end: R::Mask, task: &[R]) -> Option<R::Mask> {
-        let ends = [Value::Number(reward), Value::Mask(end)];
+        let ends = [TapeValue::Number(reward), TapeValue::Mask(end)];
         let leaves = numbers(before).chain(ends).chain(numbers(task)).collect();
-        self.play(Part::Success, leaves)?.first().map(|value| value.mask())
+        self.play(TapePart::Success, leaves)?.first().map(|value| value.mask())
     }
 }
 
-fn numbers<R: Real>(numbers: &[R]) -> impl Iterator<Item = Value<R>> {
-    numbers.iter().map(|number| Value::Number(*number))
+fn numbers<R: Real>(numbers: &[R]) -> impl Iterator<Item = TapeValue<R>> {
+    numbers.iter().map(|number| TapeValue::Number(*number))
 }
 
-fn plain<R: Real>(values: &[Value<R>]) -> Vec<R> {
+fn plain<R: Real>(values: &[TapeValue<R>]) -> Vec<R> {
     values.iter().map(|value| value.number()).collect()
 }
 
@@ -223,7 +224,7 @@ impl Erased for Loaded {
 
     fn draw(&self, state: &[f32], task: &[f32]) -> Scene {
         let words: Vec<u32> = state.iter().chain(task).map(|number| number.to_bits()).collect();
-        WordReader::new(&self.ask(Request::Draw, &words)).scene()
+        WordReader::new(&self.ask(Question::Draw, &words)).scene()
     }
 
     fn trace_reset(&self, inputs: &[Tensor]) -> Vec<Tensor> {
@@ -246,7 +247,7 @@ impl Erased for Loaded {
     fn trace_dense_reward(&self, before: Tensor, action: Tensor, task: Option<Tensor>) -> Option<Tensor> {
         let task = task.map_or_else(Vec::new, parts);
         let leaves = numbers(&parts(before)).chain(numbers(&parts(action))).chain(numbers(&task)).collect();
-        self.play(Part::DenseReward, leaves)?.first().map(|value| value.number())
+        self.play(TapePart::DenseReward, leaves)?.first().map(|value| value.number())
     }
 
     fn trace_success(
@@ -260,7 +261,7 @@ impl Erased for Loaded {
     }
 
     fn sample_task_f32(&self, key: Key, element: u32) -> Vec<f32> {
-        self.ask(Request::Task, &[key[0], key[1], element]).into_iter().map(f32::from_bits).collect()
+        self.ask(Question::Task, &[key[0], key[1], element]).into_iter().map(f32::from_bits).collect()
     }
 
     fn run(&self, _: Isa, block: Block<'_, '_>) {
@@ -282,7 +283,7 @@ impl Erased for Loaded {
             }
             outputs.push(block.observations);
             answer.resize(outputs.iter().map(|output| output.len()).sum(), 0);
-            let len = self.module.call(Request::Run as u32, self.env, words, answer);
+            let len = self.module.call(Question::Run as u32, self.env, words, answer);
             assert!(len == answer.len(), "{}: the module answers with {len} words", self.spec.name);
             let mut answer: &[f32] = bytemuck::cast_slice(answer);
             for output in outputs {
@@ -314,14 +315,14 @@ impl Erased for Loaded {
     #[cfg(feature = "standalone")]
     fn observe_f64(&self, state: &[f64], task: &[f64]) -> Vec<f64> {
         let leaves = numbers(state).chain(numbers(task)).collect();
-        plain(&self.play(Part::Observe, leaves).unwrap_or_default())
+        plain(&self.play(TapePart::Observe, leaves).unwrap_or_default())
     }
 
     #[cfg(feature = "standalone")]
     fn step_f64(&self, state: &[f64], action: &[f64], task: &[f64], key: Key, element: u32) -> HostStep<f64> {
-        let words = key.into_iter().chain([element]).map(Value::Bits);
+        let words = key.into_iter().chain([element]).map(TapeValue::Bits);
         let leaves = numbers(state).chain(numbers(action)).chain(words).chain(numbers(task)).collect();
-        let after = self.play::<f64>(Part::Bare, leaves).unwrap_or_default();
+        let after = self.play::<f64>(TapePart::Bare, leaves).unwrap_or_default();
         let (next, after) = after.split_at(state.len());
         let (ends, seen) = after.split_at(2);
         HostStep { state: plain(next), observation: plain(seen), reward: ends[0].number(), terminated: ends[1].mask() }

@@ -1,7 +1,7 @@
 //! Environments of another module of WebAssembly: a page loads them when it first needs them.
 //!
 //! Two modules share no memory. One, the guest, has environments of bodies as lanes; the other, the host, has all else.
-//! They exchange lists of [words](words): the host [asks](Request) the guest for environments, blocks of steps and
+//! They exchange lists of [words](words): the host [asks](Question) the guest for environments, blocks of steps and
 //! pictures, and for graphs it asks for a [tape](tape) of what a step does, which it plays with tensors. A
 //! [`Guest`] answers on one side, `Loaded` is the environment on the other.
 
@@ -28,7 +28,7 @@ pub(super) use loaded::{loaded, loaded_names, make};
 /// Questions of a host. An answer that does not fit into the room for it is asked for again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-enum Request {
+enum Question {
     /// The version, and the names of environments with their parameters.
     Catalogue,
     /// An environment by its name and parameters: its number and what is fixed about it, or what is wrong.
@@ -45,10 +45,10 @@ enum Request {
     Again,
 }
 
-impl Request {
+impl Question {
     #[cfg(any(test, feature = "guest"))]
-    const ALL: [Request; 7] = {
-        use Request::*;
+    const ALL: [Question; 7] = {
+        use Question::*;
         [Catalogue, Make, Draw, Run, Task, Tape, Again]
     };
 }
@@ -57,7 +57,7 @@ impl Request {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 #[allow(dead_code, reason = "programs of one environment are built with another feature")]
-enum Part {
+enum TapePart {
     Reset,
     Step,
     Tasks,
@@ -69,10 +69,10 @@ enum Part {
     Observe,
 }
 
-impl Part {
+impl TapePart {
     #[cfg(any(test, feature = "guest"))]
-    const ALL: [Part; 7] = {
-        use Part::*;
+    const ALL: [TapePart; 7] = {
+        use TapePart::*;
         [Reset, Step, Tasks, Success, DenseReward, Bare, Observe]
     };
 }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-use super::tape::{COLUMNS, Op};
+use super::tape::{COLUMNS, TapeOp};
 use super::words::WordWriter;
 use crate::env::real::{Bits, Mask, Real};
 
@@ -37,7 +37,7 @@ pub fn record(leaves: usize, compute: impl FnOnce(&[Noted]) -> Vec<Noted>) -> Wo
 }
 
 /// Writes an operation with all that it takes down; its value.
-fn note(op: Op, takes: &[u32]) -> Noted {
+fn note(op: TapeOp, takes: &[u32]) -> Noted {
     TAPE.with_borrow_mut(|tape| {
         tape.words.word(op as u32);
         takes.iter().for_each(|word| tape.words.word(*word));
@@ -45,7 +45,7 @@ fn note(op: Op, takes: &[u32]) -> Noted {
     })
 }
 
-fn note_with(op: Op, Noted(value): Noted, number: f64) -> Noted {
+fn note_with(op: TapeOp, Noted(value): Noted, number: f64) -> Noted {
     TAPE.with_borrow_mut(|tape| {
         tape.words.word(op as u32);
         tape.words.word(value);
@@ -66,7 +66,7 @@ macro_rules! operators {
         $(impl $op for Noted {
             type Output = Noted;
             fn $function(self, other: Noted) -> Noted {
-                note(Op::$op, &[self.0, other.0])
+                note(TapeOp::$op, &[self.0, other.0])
             }
         }
         operators! { $with $op $function })*
@@ -76,7 +76,7 @@ macro_rules! operators {
         impl $op<f64> for Noted {
             type Output = Noted;
             fn $function(self, other: f64) -> Noted {
-                note_with(Op::$with, self, other)
+                note_with(TapeOp::$with, self, other)
             }
         }
     };
@@ -92,22 +92,22 @@ operators! {
 impl Neg for Noted {
     type Output = Noted;
     fn neg(self) -> Noted {
-        note(Op::Neg, &[self.0])
+        note(TapeOp::Neg, &[self.0])
     }
 }
 
 impl Mask for Noted {
     fn splat(value: bool) -> Self {
-        note(Op::Mask, &[u32::from(value)])
+        note(TapeOp::Mask, &[u32::from(value)])
     }
     fn and(self, other: Self) -> Self {
-        note(Op::MaskAnd, &[self.0, other.0])
+        note(TapeOp::MaskAnd, &[self.0, other.0])
     }
     fn or(self, other: Self) -> Self {
-        note(Op::MaskOr, &[self.0, other.0])
+        note(TapeOp::MaskOr, &[self.0, other.0])
     }
     fn not(self) -> Self {
-        note(Op::MaskNot, &[self.0])
+        note(TapeOp::MaskNot, &[self.0])
     }
     fn any(self) -> bool {
         true
@@ -116,28 +116,28 @@ impl Mask for Noted {
 
 impl Bits for Noted {
     fn splat(value: u32) -> Self {
-        note(Op::Bits, &[value])
+        note(TapeOp::Bits, &[value])
     }
     fn add(self, other: Self) -> Self {
-        note(Op::BitsAdd, &[self.0, other.0])
+        note(TapeOp::BitsAdd, &[self.0, other.0])
     }
     fn xor(self, other: Self) -> Self {
-        note(Op::BitsXor, &[self.0, other.0])
+        note(TapeOp::BitsXor, &[self.0, other.0])
     }
     fn and(self, other: Self) -> Self {
-        note(Op::BitsAnd, &[self.0, other.0])
+        note(TapeOp::BitsAnd, &[self.0, other.0])
     }
     fn or(self, other: Self) -> Self {
-        note(Op::BitsOr, &[self.0, other.0])
+        note(TapeOp::BitsOr, &[self.0, other.0])
     }
     fn shl(self, n: u32) -> Self {
-        note(Op::Shl, &[self.0, n])
+        note(TapeOp::Shl, &[self.0, n])
     }
     fn shr(self, n: u32) -> Self {
-        note(Op::Shr, &[self.0, n])
+        note(TapeOp::Shr, &[self.0, n])
     }
     fn threefry(key: [Self; 2], counter: [Self; 2]) -> [Self; 2] {
-        let first = note(Op::Threefry, &[key[0].0, key[1].0, counter[0].0, counter[1].0]);
+        let first = note(TapeOp::Threefry, &[key[0].0, key[1].0, counter[0].0, counter[1].0]);
         [first, TAPE.with_borrow_mut(Recorder::made)]
     }
 }
@@ -145,7 +145,7 @@ impl Bits for Noted {
 macro_rules! functions {
     ($($name:ident $op:ident;)*) => {
         $(fn $name(self) -> Self {
-            note(Op::$op, &[self.0])
+            note(TapeOp::$op, &[self.0])
         })*
     };
 }
@@ -157,7 +157,7 @@ impl Real for Noted {
 
     fn lit(value: f64) -> Self {
         TAPE.with_borrow_mut(|tape| {
-            tape.words.word(Op::Lit as u32);
+            tape.words.word(TapeOp::Lit as u32);
             tape.words.double(value);
             tape.made()
         })
@@ -173,41 +173,41 @@ impl Real for Noted {
         floor Floor;
     }
     fn max(self, other: Self) -> Self {
-        note(Op::Max, &[self.0, other.0])
+        note(TapeOp::Max, &[self.0, other.0])
     }
     fn min(self, other: Self) -> Self {
-        note(Op::Min, &[self.0, other.0])
+        note(TapeOp::Min, &[self.0, other.0])
     }
     fn lt(self, other: Self) -> Self {
-        note(Op::Lt, &[self.0, other.0])
+        note(TapeOp::Lt, &[self.0, other.0])
     }
     fn le(self, other: Self) -> Self {
-        note(Op::Le, &[self.0, other.0])
+        note(TapeOp::Le, &[self.0, other.0])
     }
     fn eq(self, other: Self) -> Self {
-        note(Op::Eq, &[self.0, other.0])
+        note(TapeOp::Eq, &[self.0, other.0])
     }
     fn select(mask: Self, a: Self, b: Self) -> Self {
-        note(Op::Select, &[mask.0, a.0, b.0])
+        note(TapeOp::Select, &[mask.0, a.0, b.0])
     }
     fn uniform(bits: Self) -> Self {
-        note(Op::Uniform, &[bits.0])
+        note(TapeOp::Uniform, &[bits.0])
     }
     fn from_count(bits: Self) -> Self {
-        note(Op::FromCount, &[bits.0])
+        note(TapeOp::FromCount, &[bits.0])
     }
     fn to_count(self) -> Self {
-        note(Op::ToCount, &[self.0])
+        note(TapeOp::ToCount, &[self.0])
     }
     fn count_lt(a: Self, b: Self) -> Self {
-        note(Op::CountLt, &[a.0, b.0])
+        note(TapeOp::CountLt, &[a.0, b.0])
     }
     fn select_bits(mask: Self, a: Self, b: Self) -> Self {
-        note(Op::SelectBits, &[mask.0, a.0, b.0])
+        note(TapeOp::SelectBits, &[mask.0, a.0, b.0])
     }
     fn lookup(table: &[f64], index: Self) -> Self {
         TAPE.with_borrow_mut(|tape| {
-            tape.words.word(Op::Lookup as u32);
+            tape.words.word(TapeOp::Lookup as u32);
             tape.words.word(index.0);
             tape.words.list(table, |words, number| words.double(*number));
             tape.made()
@@ -217,7 +217,7 @@ impl Real for Noted {
         const { assert!(C <= COLUMNS, "a table with more columns than tapes can hold") };
         let mut next = state.to_vec();
         let (row, body, before) = TAPE.with_borrow_mut(|tape| {
-            tape.words.word(Op::Fold as u32);
+            tape.words.word(TapeOp::Fold as u32);
             tape.words.len(rows.len());
             tape.words.len(C);
             rows.as_flattened().iter().for_each(|number| tape.words.double(*number));

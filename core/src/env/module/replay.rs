@@ -1,36 +1,36 @@
 //! Tapes played again with numbers of another type.
 
-use super::tape::{COLUMNS, Op};
+use super::tape::{COLUMNS, TapeOp};
 use super::words::WordReader;
 use crate::env::real::{Bits, Mask, Real};
 
 /// A value of a tape.
 #[derive(Clone, Copy)]
-pub enum Value<R: Real> {
+pub enum TapeValue<R: Real> {
     Number(R),
     Mask(R::Mask),
     Bits(R::Bits),
 }
 
-impl<R: Real> Value<R> {
+impl<R: Real> TapeValue<R> {
     /// The number; 0 if it is none, which no tape has that was recorded.
     pub fn number(self) -> R {
-        if let Value::Number(number) = self { number } else { R::lit(0.0) }
+        if let TapeValue::Number(number) = self { number } else { R::lit(0.0) }
     }
 
     /// The truth value; false if it is none.
     pub fn mask(self) -> R::Mask {
-        if let Value::Mask(mask) = self { mask } else { R::Mask::splat(false) }
+        if let TapeValue::Mask(mask) = self { mask } else { R::Mask::splat(false) }
     }
 
     /// The bits; 0 if there are none.
     pub fn bits(self) -> R::Bits {
-        if let Value::Bits(bits) = self { bits } else { R::Bits::splat(0) }
+        if let TapeValue::Bits(bits) = self { bits } else { R::Bits::splat(0) }
     }
 }
 
-/// What a tape leads to from the values that it begins with. None if its words are no tape.
-pub fn replay<R: Real>(tape: &[u32], leaves: Vec<Value<R>>) -> Option<Vec<Value<R>>> {
+/// Plays a tape from the values that it begins with; returns its results. None if its words are no tape.
+pub fn replay<R: Real>(tape: &[u32], leaves: Vec<TapeValue<R>>) -> Option<Vec<TapeValue<R>>> {
     let mut read = WordReader::new(tape);
     let len = read.len();
     let operations = read.take(len);
@@ -38,16 +38,16 @@ pub fn replay<R: Real>(tape: &[u32], leaves: Vec<Value<R>>) -> Option<Vec<Value<
     if !read.sound() {
         return None;
     }
-    let mut player = Player { values: leaves };
+    let mut player = TapePlayer { values: leaves };
     player.play(operations)?;
     results.into_iter().map(|value| player.values.get(value).copied()).collect()
 }
 
-struct Player<R: Real> {
-    values: Vec<Value<R>>,
+struct TapePlayer<R: Real> {
+    values: Vec<TapeValue<R>>,
 }
 
-impl<R: Real> Player<R> {
+impl<R: Real> TapePlayer<R> {
     fn number(&self, read: &mut WordReader<'_>) -> R {
         self.value(read).number()
     }
@@ -60,66 +60,66 @@ impl<R: Real> Player<R> {
         self.value(read).bits()
     }
 
-    fn value(&self, read: &mut WordReader<'_>) -> Value<R> {
-        self.values.get(read.len()).copied().unwrap_or(Value::Number(R::lit(0.0)))
+    fn value(&self, read: &mut WordReader<'_>) -> TapeValue<R> {
+        self.values.get(read.len()).copied().unwrap_or(TapeValue::Number(R::lit(0.0)))
     }
 
     fn play(&mut self, operations: &[u32]) -> Option<()> {
-        use Value::{Bits as B, Mask as M, Number as N};
+        use TapeValue::{Bits as B, Mask as M, Number as N};
         let mut read = WordReader::new(operations);
         let r = &mut read;
         while !r.sound() {
-            let value = match Op::of(r.word())? {
-                Op::Lit => N(R::lit(r.double())),
-                Op::Add => N(self.number(r) + self.number(r)),
-                Op::Sub => N(self.number(r) - self.number(r)),
-                Op::Mul => N(self.number(r) * self.number(r)),
-                Op::Div => N(self.number(r) / self.number(r)),
-                Op::Neg => N(-self.number(r)),
-                Op::AddLit => N(self.number(r) + r.double()),
-                Op::SubLit => N(self.number(r) - r.double()),
-                Op::MulLit => N(self.number(r) * r.double()),
-                Op::Recip => N(self.number(r).recip()),
-                Op::Sqrt => N(self.number(r).sqrt()),
-                Op::Exp => N(self.number(r).exp()),
-                Op::Log => N(self.number(r).log()),
-                Op::Sin => N(self.number(r).sin()),
-                Op::Cos => N(self.number(r).cos()),
-                Op::Tanh => N(self.number(r).tanh()),
-                Op::Floor => N(self.number(r).floor()),
-                Op::Max => N(self.number(r).max(self.number(r))),
-                Op::Min => N(self.number(r).min(self.number(r))),
-                Op::Lt => M(self.number(r).lt(self.number(r))),
-                Op::Le => M(self.number(r).le(self.number(r))),
-                Op::Eq => M(self.number(r).eq(self.number(r))),
-                Op::Select => N(R::select(self.mask(r), self.number(r), self.number(r))),
-                Op::Uniform => N(R::uniform(self.bits(r))),
-                Op::FromCount => N(R::from_count(self.bits(r))),
-                Op::ToCount => B(self.number(r).to_count()),
-                Op::CountLt => M(R::count_lt(self.bits(r), self.bits(r))),
-                Op::SelectBits => B(R::select_bits(self.mask(r), self.bits(r), self.bits(r))),
-                Op::Lookup => {
+            let value = match TapeOp::of(r.word())? {
+                TapeOp::Lit => N(R::lit(r.double())),
+                TapeOp::Add => N(self.number(r) + self.number(r)),
+                TapeOp::Sub => N(self.number(r) - self.number(r)),
+                TapeOp::Mul => N(self.number(r) * self.number(r)),
+                TapeOp::Div => N(self.number(r) / self.number(r)),
+                TapeOp::Neg => N(-self.number(r)),
+                TapeOp::AddLit => N(self.number(r) + r.double()),
+                TapeOp::SubLit => N(self.number(r) - r.double()),
+                TapeOp::MulLit => N(self.number(r) * r.double()),
+                TapeOp::Recip => N(self.number(r).recip()),
+                TapeOp::Sqrt => N(self.number(r).sqrt()),
+                TapeOp::Exp => N(self.number(r).exp()),
+                TapeOp::Log => N(self.number(r).log()),
+                TapeOp::Sin => N(self.number(r).sin()),
+                TapeOp::Cos => N(self.number(r).cos()),
+                TapeOp::Tanh => N(self.number(r).tanh()),
+                TapeOp::Floor => N(self.number(r).floor()),
+                TapeOp::Max => N(self.number(r).max(self.number(r))),
+                TapeOp::Min => N(self.number(r).min(self.number(r))),
+                TapeOp::Lt => M(self.number(r).lt(self.number(r))),
+                TapeOp::Le => M(self.number(r).le(self.number(r))),
+                TapeOp::Eq => M(self.number(r).eq(self.number(r))),
+                TapeOp::Select => N(R::select(self.mask(r), self.number(r), self.number(r))),
+                TapeOp::Uniform => N(R::uniform(self.bits(r))),
+                TapeOp::FromCount => N(R::from_count(self.bits(r))),
+                TapeOp::ToCount => B(self.number(r).to_count()),
+                TapeOp::CountLt => M(R::count_lt(self.bits(r), self.bits(r))),
+                TapeOp::SelectBits => B(R::select_bits(self.mask(r), self.bits(r), self.bits(r))),
+                TapeOp::Lookup => {
                     let index = self.number(r);
                     N(R::lookup(&r.list(WordReader::double), index))
                 }
-                Op::Mask => M(R::Mask::splat(r.word() != 0)),
-                Op::MaskAnd => M(self.mask(r).and(self.mask(r))),
-                Op::MaskOr => M(self.mask(r).or(self.mask(r))),
-                Op::MaskNot => M(self.mask(r).not()),
-                Op::Bits => B(R::Bits::splat(r.word())),
-                Op::BitsAdd => B(self.bits(r).add(self.bits(r))),
-                Op::BitsXor => B(self.bits(r).xor(self.bits(r))),
-                Op::BitsAnd => B(self.bits(r).and(self.bits(r))),
-                Op::BitsOr => B(self.bits(r).or(self.bits(r))),
-                Op::Shl => B(self.bits(r).shl(r.word())),
-                Op::Shr => B(self.bits(r).shr(r.word())),
-                Op::Threefry => {
+                TapeOp::Mask => M(R::Mask::splat(r.word() != 0)),
+                TapeOp::MaskAnd => M(self.mask(r).and(self.mask(r))),
+                TapeOp::MaskOr => M(self.mask(r).or(self.mask(r))),
+                TapeOp::MaskNot => M(self.mask(r).not()),
+                TapeOp::Bits => B(R::Bits::splat(r.word())),
+                TapeOp::BitsAdd => B(self.bits(r).add(self.bits(r))),
+                TapeOp::BitsXor => B(self.bits(r).xor(self.bits(r))),
+                TapeOp::BitsAnd => B(self.bits(r).and(self.bits(r))),
+                TapeOp::BitsOr => B(self.bits(r).or(self.bits(r))),
+                TapeOp::Shl => B(self.bits(r).shl(r.word())),
+                TapeOp::Shr => B(self.bits(r).shr(r.word())),
+                TapeOp::Threefry => {
                     let [a, b, c, d] = std::array::from_fn(|_| self.bits(r));
                     let [first, second] = R::Bits::threefry([a, b], [c, d]);
                     self.values.push(B(first));
                     B(second)
                 }
-                Op::Fold => {
+                TapeOp::Fold => {
                     self.fold(r)?;
                     continue;
                 }
@@ -140,7 +140,7 @@ impl<R: Real> Player<R> {
         let mut sound = true;
         let mut step = |state: &mut [R], row: &[R]| {
             self.values.truncate(base);
-            self.values.extend(state.iter().chain(row).map(|number| Value::Number(*number)));
+            self.values.extend(state.iter().chain(row).map(|number| TapeValue::Number(*number)));
             sound &= self.play(body).is_some();
             for (number, at) in state.iter_mut().zip(next) {
                 *number = self.values.get(*at as usize).map_or(R::lit(0.0), |value| value.number());
@@ -155,8 +155,8 @@ impl<R: Real> Player<R> {
             _ => return None,
         }
         // Nothing outside of the body names its values; they hold their places.
-        self.values.resize(base + made, Value::Number(R::lit(0.0)));
-        self.values.extend(state.into_iter().map(Value::Number));
+        self.values.resize(base + made, TapeValue::Number(R::lit(0.0)));
+        self.values.extend(state.into_iter().map(TapeValue::Number));
         sound.then_some(())
     }
 }

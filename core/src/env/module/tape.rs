@@ -1,12 +1,12 @@
 //! Tapes: a computation over [`Real`](crate::env::Real) as a list of its operations.
 //!
 //! An operation is its code, what it takes, and makes the next value; values are numbered in the order in which they
-//! are made, behind those that the tape begins with. A [`Fold`](Op::Fold) holds the operations of its body.
+//! are made, behind those that the tape begins with. A [`Fold`](TapeOp::Fold) holds the operations of its body.
 
 /// An operation.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Op {
+pub enum TapeOp {
     /// A number: `f64` as two words.
     Lit,
     Add,
@@ -62,9 +62,9 @@ pub enum Op {
 }
 
 #[cfg(any(test, feature = "modules"))]
-impl Op {
-    const ALL: [Op; 42] = {
-        use Op::*;
+impl TapeOp {
+    const ALL: [TapeOp; 42] = {
+        use TapeOp::*;
         [
             Lit, Add, Sub, Mul, Div, Neg, AddLit, SubLit, MulLit, Recip, Sqrt, Exp, Log, Sin, Cos, Tanh, Floor, Max,
             Min, Lt, Le, Eq, Select, Uniform, FromCount, ToCount, CountLt, SelectBits, Lookup, Mask, MaskAnd, MaskOr,
@@ -73,7 +73,7 @@ impl Op {
     };
 
     /// The operation of a code.
-    pub fn of(code: u32) -> Option<Op> {
+    pub fn of(code: u32) -> Option<TapeOp> {
         Self::ALL.get(code as usize).copied()
     }
 }
@@ -87,9 +87,9 @@ mod tests {
 
     #[test]
     fn each_operation_has_its_code() {
-        for (code, op) in Op::ALL.into_iter().enumerate() {
-            assert_eq!((Op::of(code as u32), op as usize), (Some(op), code));
+        for (code, op) in TapeOp::ALL.into_iter().enumerate() {
+            assert_eq!((TapeOp::of(code as u32), op as usize), (Some(op), code));
         }
-        assert_eq!(Op::of(42), None);
+        assert_eq!(TapeOp::of(42), None);
     }
 }

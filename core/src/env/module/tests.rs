@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use super::guest::{Boxed, Guest};
 use super::loaded::{catalogue, made, make};
 use super::words::WordWriter;
-use super::{Module, Part, Request};
+use super::{Module, Question, TapePart};
 use crate::backend::cpu::simd::isa::Isa;
 use crate::env::builtin::acrobot::Acrobot;
 use crate::env::builtin::bandit::Bandit;
@@ -153,8 +153,8 @@ fn what_is_wrong_is_said() {
         assert_eq!(refused(name), builtin(name).unwrap_err().to_string());
     }
     let mut guest = Guest::default();
-    assert!(guest.call(99, 0, &[]).is_empty() && guest.call(Request::Run as u32, 5, &[1, 2, 3]).is_empty());
-    assert!(guest.call(Request::Tape as u32, 0, &[Part::Step as u32, 10]).is_empty());
+    assert!(guest.call(99, 0, &[]).is_empty() && guest.call(Question::Run as u32, 5, &[1, 2, 3]).is_empty());
+    assert!(guest.call(Question::Tape as u32, 0, &[TapePart::Step as u32, 10]).is_empty());
     let other: Arc<dyn Module> = Arc::new(Old);
     let problem = catalogue(&other).err().unwrap().to_string();
     assert!(problem.contains("of version `0.0.9`, and this is"), "{problem}");

@@ -22,7 +22,7 @@ impl WordWriter {
     }
 }
 
-/// What a guest tells.
+/// Writes all that a guest tells.
 #[cfg(any(test, feature = "guest"))]
 impl WordWriter {
     pub fn float(&mut self, number: f32) {
@@ -137,7 +137,7 @@ impl<'a> WordReader<'a> {
     }
 }
 
-/// What a host is told.
+/// Reads all that a host is told.
 #[cfg(any(test, feature = "modules"))]
 impl WordReader<'_> {
     /// Tells whether all that was read was there, and nothing is left.
