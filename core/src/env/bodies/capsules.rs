@@ -4,19 +4,19 @@ use super::kinematics::Pose;
 use super::model::PairModel;
 use crate::env::{Constant, Mask, Real};
 
-/// The axes of two capsules. A place on an axis is a number from −1 to 1, of half axes from its centre.
+/// The axes of two capsules. A place on an axis is a number from −1, its back, to 1, its front.
 pub(super) struct Axes<R: Real> {
     centers: [[R; 2]; 2],
     halves: [[R; 2]; 2],
-    /// The second half axis goes so far along the first, which is in units of its square.
+    /// The scalar product of both half axes.
     along: R,
-    /// The way from the own centre to the other one goes so far along each half axis.
+    /// The scalar product of each half axis with the way from its centre to the other one.
     ways: [R; 2],
-    /// The inverse squares of the half axes.
+    /// The inverse square of each half axis.
     inverse: [R; 2],
-    /// Where the axes' lines cross.
+    /// The place on each axis where their lines cross.
     crossing: [R; 2],
-    /// True where the axes are within 10⁻⁴ of parallel.
+    /// True where the sine of the angle between the axes is below 10⁻⁴.
     pub parallel: R::Mask,
 }
 
@@ -64,8 +64,8 @@ impl<R: Real> Axes<R> {
         (self.span([x, unit(y)]), inside)
     }
 
-    /// The places on parallel axes at an end of the part that is beside both, or those nearest to each other where there
-    /// is none. The side is −1 or 1: the end towards the first axis's back or front.
+    /// The places on parallel axes at one end of the part where they lie side by side, towards the first one's back (−1)
+    /// or front (1). Axes one behind the other have no such part: both ends are where they are nearest to each other.
     #[inline(always)]
     pub fn end(&self, side: f64) -> Span<R> {
         let one = R::lit(1.0);

@@ -18,8 +18,8 @@
 //! - Integrators are Euler, with implicit damping of joints, and Runge and Kutta's of order 4.
 //! - The solver is Newton's method on the rows that push, for a number of steps.
 //!
-//! Two capsules touch in one place, and in two where their axes are within 10⁻⁴ of parallel; where axes cross, they do not
-//! push each other. All this is as in MuJoCo.
+//! Two capsules touch in one place, and in two where their axes are within 10⁻⁴ of parallel. Where axes cross, they do
+//! not push each other, as in MuJoCo.
 //!
 //! A description cannot name more of MuJoCo than this, and [`Model::new`] refuses one that contradicts itself.
 //!
