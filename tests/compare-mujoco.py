@@ -3,8 +3,7 @@
 
 Steps real MuJoCo through Gymnasium along rollouts of uniform, held and trained actions, and of bodies that have fallen
 and go on, and makes each step by this project's environment as well, from the same state and from its own warm start.
-Prints the largest errors in one step, and how many contacts, limits and ends occurred. Steps in which two links that
-touch are parallel are counted and not compared: MuJoCo has two contacts of them then. Exits with 1 where an error is
+Prints the largest errors in one step, and how many contacts, limits and ends occurred. Exits with 1 where an error is
 above its bound, or where a contact or limit that a rollout must meet did not occur. With `--episodes`, the trained
 policies instead play whole episodes in both, from the same first states, in single precision here; it exits with 1
 where mean returns differ by more than 5 % and by more than two standard errors of the paired differences.
@@ -59,6 +58,7 @@ MUST = {
         "torso-foot": 10,
         "thigh-foot": 1,
     },
+    ("hopper", "folded"): {"torso-leg": 50, "parallel": 20},
     ("walker2d", "held"): {"floor 2": 10, "limits 2": 10},
     ("walker2d", "trained"): {"floor 2": 10},
     ("walker2d", "fallen"): {"floor 4": 1, "limits 4": 1, "low": 50},
@@ -84,6 +84,21 @@ class Held:
             self.action = rng.choice([-1.0, 0.0, 1.0], env.model.nu) * env.model.actuator_ctrlrange[:, 1]
             self.action *= rng.random() >= self.rests
         return self.action
+
+
+class Folded(Held):
+    """Held actions of a hopper whose leg is laid along its torso every 20 steps, to within 1e-4 rad.
+
+    It is put back at the origin then. Some 10 m from there MuJoCo's places of axes that cross differ by rounding so far
+    that it takes a normal from them.
+    """
+
+    def __call__(self, env, seen, rng, step):
+        if step % 20 == 0:
+            bend, turn = rng.uniform(-0.2, 0.2), np.pi * rng.choice([1, 2])
+            env.data.qpos[:2] = 0.0, 1.25
+            env.data.qpos[3:5] = bend - np.pi, np.pi - bend - turn + rng.uniform(-1e-4, 1e-4)
+        return super().__call__(env, seen, rng, step)
 
 
 class Trained:
@@ -121,7 +136,7 @@ def occurred(model, data):
 class Doubled:
     """Notes while MuJoCo steps whether it had two contacts of the same two links in some stage of a step.
 
-    It has where their axes are within 1e-4 rad of parallel; capsules here touch in one place, always.
+    It has where their axes are within 1e-4 rad of parallel.
     """
 
     def __init__(self):
@@ -211,11 +226,7 @@ class Comparison:
         self.reward = np.abs(reward - paid) / (1 + np.abs(paid))
         ends = np.array([row[6] for row in rows])
         self.counts, self.pairs = [row[7] for row in rows], [row[8] for row in rows]
-        # Steps in which MuJoCo saw two contacts of two links are counted and not compared.
-        compared = np.array(["parallel" not in pairs for pairs in self.pairs])
-        for errors in (self.state, self.seen, self.reward):
-            errors[~compared] = 0.0
-        self.ends, self.differ = int(ends.sum()), int((ended != ends)[compared].sum())
+        self.ends, self.differ = int(ends.sum()), int((ended != ends).sum())
 
     def steps_with(self, what):
         """Counts the steps in which something of `MUST` occurred."""
@@ -245,8 +256,6 @@ class Comparison:
                 yield f"the {what} is off by {error.max():.1e} in one step, expected at most {most:.0e}"
         if self.differ:
             yield f"{self.differ} ends differ"
-        if self.steps_with("parallel") > len(self.pairs) // 100:
-            yield f"{self.steps_with('parallel')} steps of {len(self.pairs)} were not compared, expected at most 1 %"
 
 
 def transfer(program, name, number, weights, episodes, seed):
@@ -290,6 +299,8 @@ def rollouts(name, trained):
         yield "noisy", [Trained(weights, 0.3) for weights in trained]
     if name.startswith("inverted") or name in ("hopper", "walker2d"):
         yield "fallen", [Held(30, rests=0.25)]
+    if name == "hopper":
+        yield "folded", [Folded(30, rests=0.25)]
 
 
 def main():
@@ -322,7 +333,7 @@ def main():
     for name in args.env or ENVIRONMENTS:
         for label, policies in rollouts(name, trained.get(name, [])):
             since = time.perf_counter()
-            fallen = label == "fallen"
+            fallen = label in ("fallen", "folded")
             result = Comparison(program, name, policies, args.steps, args, fallen)
             state = f"{np.median(result.state):.0e} {result.state.max():.0e}"
             print(

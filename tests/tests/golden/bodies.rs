@@ -25,7 +25,7 @@ fn a_step_of_the_cheetah_is_that_of_mujoco() {
     }
 }
 
-/// Hoppers and walkers on the floor: contacts of links with each other, also where their axes cross.
+/// Hoppers and walkers on the floor: contacts of links with each other, also where their axes cross or are parallel.
 #[test]
 fn a_step_of_a_fallen_body_is_that_of_mujoco() {
     let golden = load("fallen_mujoco.json");

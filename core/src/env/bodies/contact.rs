@@ -1,8 +1,9 @@
 //! Rows that push: contacts with the floor, contacts of capsules, and limits of joints.
 
+use super::capsules::{Axes, Span};
 use super::kinematics::{Pose, velocity};
 use super::model::{Give, LimitModel, Model, PairModel, PointModel};
-use crate::env::{Constant, Mask, Real};
+use crate::env::{Mask, Real};
 
 /// A point above the floor. Its three rows push along the normal and the edges of the pyramid of friction.
 #[derive(Clone, Copy)]
@@ -29,6 +30,20 @@ pub(super) struct Limit<R> {
 pub(super) struct Touch<R> {
     pub weight: R,
     pub target: R,
+}
+
+impl<R: Real> Touch<R> {
+    /// A row that does not push.
+    #[inline(always)]
+    pub fn none() -> Self {
+        Self { weight: R::lit(0.0), target: R::lit(0.0) }
+    }
+
+    /// True where it may push in some lane. Others need no work: they change nothing.
+    #[inline(always)]
+    pub fn any(&self) -> bool {
+        self.weight.truth().any()
+    }
 }
 
 /// The impedance at a depth, which is below 0 inside.
@@ -79,40 +94,57 @@ pub(super) fn limit<R: Real>(model: &LimitModel, q: R, v: R) -> Limit<R> {
     Limit { weight, sign, target: -(R::constant(model.give.damping) * sign * v + spring) }
 }
 
-/// Two capsules. The row's entries of the joints between them go into `row`, which has a number per link.
+/// The two rows of two capsules. Their entries of the joints between them go into `rows`: a number per link of the first
+/// row, then of the second. A row that pushes in no lane may have any entries.
 ///
-/// Capsules whose axes cross do not push each other, as in MuJoCo, where their normal is that of the plane.
+/// Parallel capsules touch in two places, others in one. Capsules whose axes cross do not push each other, as in MuJoCo,
+/// where their normal is that of the plane.
 #[inline(always)]
-pub(super) fn touch<R: Real>(model: &Model, pair: &PairModel, poses: &[Pose<R>], v: &[R], row: &mut [R]) -> Touch<R> {
-    let (zero, one) = (R::lit(0.0), R::lit(1.0));
-    let [first, second] = pair.links.map(|link| poses[link]);
-    let of = |c: [Constant; 2]| c.map(R::constant);
-    let [a, c] = [first.place(of(pair.centers[0])), second.place(of(pair.centers[1]))];
-    let [p, q] = [first.turned(of(pair.halves[0])), second.turned(of(pair.halves[1]))];
-    let between = [a[0] - c[0], a[1] - c[1]];
-    let (ma, mb, mc) = (dot(p, p), -dot(p, q), dot(q, q));
-    let (u, w) = (-dot(p, between), dot(q, between));
-    let inverse = (ma * mc - mb * mb).max(R::lit(1e-12)).recip();
-    let (x, y) = ((mc * u - mb * w) * inverse, (ma * w - mb * u) * inverse);
-    let inside = x.abs().lt(one).and(y.abs().lt(one));
-    let (per_a, per_c) = (ma.recip(), mc.recip());
-    let y = R::select(one.lt(x), (w - mb) * per_c, R::select(x.lt(-one), (w + mb) * per_c, y));
-    let x = unit(x);
-    let x = R::select(one.lt(y), unit((u - mb) * per_a), R::select(y.lt(-one), unit((u + mb) * per_a), x));
-    let y = unit(y);
-    let from = [a[0] + p[0] * x, a[1] + p[1] * x];
-    let to = [c[0] + q[0] * y, c[1] + q[1] * y];
-    let apart = [to[0] - from[0], to[1] - from[1]];
-    let length = dot(apart, apart).max(R::lit(1e-20)).sqrt();
+pub(super) fn touch<R: Real>(
+    model: &Model,
+    pair: &PairModel,
+    poses: &[Pose<R>],
+    v: &[R],
+    rows: &mut [R],
+) -> [Touch<R>; 2] {
+    let axes = Axes::new(pair, poses);
+    let parallel = axes.parallel;
+    let (mut span, inside) = axes.nearest();
     let [ra, rc] = pair.radii.map(R::constant);
-    // The places nearest to each other are then one place, but for rounding.
-    let crossing = inside.and(length.lt((ra + rc) * 1e-4));
-    let per_length = R::select(crossing, zero, length.recip());
-    let normal = apart.map(|x| x * per_length);
-    let distance = length - ra - rc;
+    // The places nearest to each other are one place, but for rounding.
+    let crossing = inside.and(span.length.lt((ra + rc) * 1e-4));
+    let (one, other) = rows.split_at_mut(model.links.len());
+    let mut second = Touch::none();
+    if parallel.any() {
+        span = Span::select(parallel, axes.end(-1.0), span);
+        second = touch_row(model, pair, poses, v, &axes.end(1.0), parallel, other);
+    }
+    [touch_row(model, pair, poses, v, &span, parallel.or(crossing.not()), one), second]
+}
+
+/// A row of two capsules, which pushes only where `allowed`.
+#[inline(always)]
+fn touch_row<R: Real>(
+    model: &Model,
+    pair: &PairModel,
+    poses: &[Pose<R>],
+    v: &[R],
+    span: &Span<R>,
+    allowed: R::Mask,
+    row: &mut [R],
+) -> Touch<R> {
+    let zero = R::lit(0.0);
+    let [ra, rc] = pair.radii.map(R::constant);
+    let distance = span.length - ra - rc;
+    let depth = distance - R::constant(pair.give.margin);
+    if !depth.lt(zero).and(allowed).any() {
+        return Touch::none();
+    }
+    let (weight, spring) = pushed(&pair.give, depth);
+    let per_length = span.length.recip();
+    let normal = span.way.map(|x| x * per_length);
     let touching = ra + distance * 0.5;
-    let at = [from[0] + normal[0] * touching, from[1] + normal[1] * touching];
-    let (weight, spring) = pushed(&pair.give, distance - R::constant(pair.give.margin));
+    let at = [span.from[0] + normal[0] * touching, span.from[1] + normal[1] * touching];
     let mut speed = zero;
     let mut link = pair.links[1];
     while link != pair.links[0] {
@@ -121,18 +153,8 @@ pub(super) fn touch<R: Real>(model: &Model, pair: &PairModel, poses: &[Pose<R>],
         speed = row[link] * v[model.links[link].dof] + speed;
         link = model.links[link].parent;
     }
-    Touch { weight, target: -(R::constant(pair.give.damping) * speed + spring) }
-}
-
-#[inline(always)]
-fn dot<R: Real>(a: [R; 2], b: [R; 2]) -> R {
-    a[0] * b[0] + a[1] * b[1]
-}
-
-/// A number limited to −1 to 1.
-#[inline(always)]
-fn unit<R: Real>(x: R) -> R {
-    x.clamp(-1.0, 1.0)
+    let target = -(R::constant(pair.give.damping) * speed + spring);
+    Touch { weight: R::select(allowed, weight, zero), target }
 }
 
 /// The weight where a row pushes, and 0 where it does not: where the acceleration is below its target.

@@ -33,8 +33,9 @@ impl<R: Real> StepPart for Prepare<'_, '_, R> {
         }
         let links = model.links.len();
         for (i, pair) in model.pairs.iter().enumerate() {
-            let row = &mut motion.touch_rows[i * links..(i + 1) * links];
-            motion.touches[i] = contact::touch(model, pair, &motion.poses, v, row);
+            let rows = &mut motion.touch_rows[2 * i * links..2 * (i + 1) * links];
+            let touches = contact::touch(model, pair, &motion.poses, v, rows);
+            motion.touches[2 * i..2 * (i + 1)].copy_from_slice(&touches);
         }
     }
 }

@@ -18,8 +18,8 @@
 //! - Integrators are Euler, with implicit damping of joints, and Runge and Kutta's of order 4.
 //! - The solver is Newton's method on the rows that push, for a number of steps.
 //!
-//! Departure: two capsules touch in one place, also where their axes are within 10⁻⁴ of parallel, and MuJoCo has two.
-//! Where axes cross, capsules do not push each other, as in MuJoCo.
+//! Two capsules touch in one place, and in two where their axes are within 10⁻⁴ of parallel. Where axes cross, they do
+//! not push each other, as in MuJoCo.
 //!
 //! A description cannot name more of MuJoCo than this, and [`Model::new`] refuses one that contradicts itself.
 //!
@@ -34,6 +34,7 @@
 mod advance;
 mod body;
 mod build;
+mod capsules;
 mod check;
 mod contact;
 mod factor;

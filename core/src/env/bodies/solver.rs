@@ -48,8 +48,11 @@ impl<R: Real> StepPart for NewtonStep<'_, '_, R> {
             renew::<R>(&mut changed, old, push(row.weight, row.sign * a[limit.dof] - row.target));
         }
         let links = model.links.len();
-        for (i, pair) in model.pairs.iter().enumerate() {
-            let (row, entries) = (motion.touches[i], &motion.touch_rows[i * links..]);
+        for (i, row) in motion.touches.iter().enumerate() {
+            if !row.any() {
+                continue;
+            }
+            let (pair, entries) = (&model.pairs[i / 2], &motion.touch_rows[i * links..]);
             let mut excess = -row.target;
             let mut link = pair.links[1];
             while link != pair.links[0] {
@@ -111,8 +114,11 @@ fn assemble<R: Real>(motion: &mut Motion<'_, R>) {
         right[i] = right[i] + row.sign * *push * row.target;
     }
     let links = model.links.len();
-    for (i, pair) in model.pairs.iter().enumerate() {
-        let (row, entries, push) = (motion.touches[i], &motion.touch_rows[i * links..], motion.touch_pushes[i]);
+    for (i, row) in motion.touches.iter().enumerate() {
+        if !row.any() {
+            continue;
+        }
+        let (pair, entries, push) = (&model.pairs[i / 2], &motion.touch_rows[i * links..], motion.touch_pushes[i]);
         let (mut link, until) = (pair.links[1], pair.links[0]);
         while link != until {
             let force = push * entries[link];
