@@ -64,8 +64,8 @@ impl<R: Real> Axes<R> {
         (self.span([x, unit(y)]), inside)
     }
 
-    /// The places on parallel axes at one end of the part where they lie side by side, towards the first one's back (−1)
-    /// or front (1). Axes one behind the other have no such part: both ends are where they are nearest to each other.
+    /// The places on parallel axes at one end of the part where they lie side by side, towards the first one's back
+    /// (−1) or front (1). Axes one behind the other have no such part: both ends are where they are nearest.
     #[inline(always)]
     pub fn end(&self, side: f64) -> Span<R> {
         let one = R::lit(1.0);

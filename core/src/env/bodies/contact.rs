@@ -94,11 +94,11 @@ pub(super) fn limit<R: Real>(model: &LimitModel, q: R, v: R) -> Limit<R> {
     Limit { weight, sign, target: -(R::constant(model.give.damping) * sign * v + spring) }
 }
 
-/// The two rows of two capsules. Their entries of the joints between them go into `rows`: a number per link of the first
-/// row, then of the second. A row that pushes in no lane may have any entries.
+/// The two rows of two capsules. Their entries of the joints between them go into `rows`: a number per link of the
+/// first row, then of the second. A row that pushes in no lane may have any entries.
 ///
-/// Parallel capsules touch in two places, others in one. Capsules whose axes cross do not push each other, as in MuJoCo,
-/// where their normal is that of the plane.
+/// Parallel capsules touch in two places, others in one. Capsules whose axes cross do not push each other, as in
+/// MuJoCo, where their normal is that of the plane.
 #[inline(always)]
 pub(super) fn touch<R: Real>(
     model: &Model,
