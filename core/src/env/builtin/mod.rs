@@ -47,7 +47,7 @@ use self::mountain_car_continuous::MountainCarContinuous;
 use self::pendulum::Pendulum;
 use self::point::{PointArena, PointCorner, PointGoal, PointHalfCircle, PointMomentum, PointReward, PointWalls};
 use self::tabular_mdp::TabularMdp;
-#[cfg(feature = "modules")]
+#[cfg(any(test, feature = "modules"))]
 use crate::env::module;
 use crate::env::time_limit::{self, TIME_LIMIT};
 use crate::env::{Env, EnvDef};
@@ -109,7 +109,7 @@ pub fn builtin_names() -> Vec<&'static str> {
     let names = BUILTIN.iter().map(|(name, _, _)| *name);
     #[cfg(feature = "bodies")]
     let names = names.chain(BODIES.iter().map(|(name, _)| *name));
-    #[cfg(feature = "modules")]
+    #[cfg(any(test, feature = "modules"))]
     let names = names.chain(module::loaded_names());
     names.collect()
 }
@@ -132,7 +132,7 @@ fn found(name: &str) -> Option<Found> {
     if let Some((name, parameters)) = BODIES.iter().find(|(known, _)| *known == name) {
         return Some((parameters, Box::new(|given| given_body(name, given, Handles))));
     }
-    #[cfg(feature = "modules")]
+    #[cfg(any(test, feature = "modules"))]
     if let Some((parameters, module)) = module::loaded(name) {
         let name = name.to_owned();
         return Some((parameters, Box::new(move |given| module::make(&module, &name, given))));
