@@ -19,7 +19,8 @@ use crate::{Error, Result};
 /// Environments of bodies for another module, and the answers to its questions.
 #[derive(Default)]
 pub struct Guest {
-    made: Vec<Box<dyn GuestEnv>>,
+    /// Environments by the names and parameters that they were asked for with. A page asks for the same again and again.
+    made: Vec<(String, Box<dyn GuestEnv>)>,
     reply: Vec<u32>,
 }
 
@@ -31,8 +32,7 @@ impl Guest {
         if *request != Question::Again {
             answer.0.clear();
         }
-        let env_at = env as usize;
-        match (request, self.made.get_mut(env_at)) {
+        match (request, self.made.get_mut(env as usize).map(|(_, env)| env)) {
             (Question::Again, _) => {}
             (Question::Catalogue, _) => {
                 answer.text(VERSION);
@@ -56,17 +56,25 @@ impl Guest {
     }
 
     /// Keeps an environment, and answers which number it has and what is fixed about it.
-    pub(super) fn keep(&mut self, env: Box<dyn GuestEnv>, answer: &mut WordWriter) {
+    pub(super) fn keep(&mut self, asked: String, env: Box<dyn GuestEnv>, answer: &mut WordWriter) {
+        self.made.push((asked, env));
+        self.answer_made(self.made.len() - 1, answer);
+    }
+
+    fn answer_made(&self, number: usize, answer: &mut WordWriter) {
         answer.word(0);
-        answer.len(self.made.len());
-        env.describe(answer);
-        self.made.push(env);
+        answer.len(number);
+        self.made[number].1.describe(answer);
     }
 
     fn make(&mut self, words: &mut WordReader<'_>, answer: &mut WordWriter) {
         let (name, parameters) = (words.text(), words.text());
+        let asked = format!("{name}:{parameters}");
+        if let Some(number) = self.made.iter().position(|(known, _)| *known == asked) {
+            return self.answer_made(number, answer);
+        }
         match body(&name, (!parameters.is_empty()).then_some(&parameters), Boxed) {
-            Ok(env) => self.keep(env, answer),
+            Ok(env) => self.keep(asked, env, answer),
             Err(error) => {
                 answer.word(1);
                 let (key, problem) = match error {
@@ -107,7 +115,8 @@ impl Take for Boxed {
 
 impl<E: Env> GuestEnv for KeptEnv<E> {
     fn describe(&self, answer: &mut WordWriter) {
-        answer.spec(&self.spec);
+        // Blocks may have been run with another time limit.
+        answer.spec(&self.env.spec());
         answer.list(&<E::State<f64> as Fields<f64>>::names(""), |answer, name| answer.text(name));
     }
 

@@ -37,7 +37,7 @@ fn near() -> Arc<dyn Module> {
 /// An environment with a module between it and its user.
 fn behind<E: Env>(env: E) -> EnvDef {
     let (mut guest, mut answer) = (Guest::default(), WordWriter::default());
-    guest.keep(Boxed.take(env).unwrap(), &mut answer);
+    guest.keep("behind".to_owned(), Boxed.take(env).unwrap(), &mut answer);
     let module: Arc<dyn Module> = Arc::new(Near(Mutex::new(guest)));
     made(&module, "behind", &answer.0).unwrap()
 }
@@ -75,6 +75,7 @@ fn bodies_of_a_module_are_those_that_are_built_in() {
         assert!(played(&there, 40) == played(&here, 40), "{name}");
         let short = [&there, &here].map(|env| played(&env.with_time_limit(7).unwrap(), 10));
         assert!(short[0] == short[1], "{name}");
+        assert_eq!(body(&module, name).unwrap().spec(), here.spec(), "asked for again");
         assert!(name != "half-cheetah" || short[0] != played(&here, 10), "its episodes end");
         let state = here.reset::<f64>(&[], [5, 6], 3).unwrap();
         let narrow: Vec<f32> = state.iter().map(|x| *x as f32).collect();
@@ -152,6 +153,11 @@ fn what_is_wrong_is_said() {
     for name in ["hopper:terminate_when_unhealthy=no", "hopper:reset_noise_scale=-1", "reacher:weight=1"] {
         assert_eq!(refused(name), builtin(name).unwrap_err().to_string());
     }
+    let mut guest = Guest::default();
+    let mut asked = WordWriter::default();
+    ["hopper", ""].iter().for_each(|text| asked.text(text));
+    let mut number = || guest.call(Question::Make as u32, 0, &asked.0)[1];
+    assert_eq!([number(), number()], [0, 0], "one environment for all who ask");
     let mut guest = Guest::default();
     assert!(guest.call(99, 0, &[]).is_empty() && guest.call(Question::Run as u32, 5, &[1, 2, 3]).is_empty());
     assert!(guest.call(Question::Tape as u32, 0, &[TapePart::Step as u32, 10]).is_empty());
