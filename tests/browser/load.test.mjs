@@ -117,3 +117,13 @@ test("the module of bodies is loaded once a body is named, and never for anythin
     assert.ok(found.shapes.length > 5 && found.shapes.every((count) => count > 4), `${found.shapes} shapes`);
     assert.equal(loaded.filter((path) => path.endsWith("bodies.wasm")).length, 1);
   }));
+
+test("several calls that need the module of bodies at once wait for it together", () =>
+  withPage(async (page) => {
+    const names = await page.evaluate(async () => {
+      const { envSpec } = await import("/quickstudy/index.js");
+      const specs = await Promise.all(["hopper", "swimmer", "cartpole", "reacher"].map((name) => envSpec(name)));
+      return specs.map(({ name }) => name);
+    });
+    assert.deepEqual(names, ["hopper", "swimmer", "cartpole", "reacher"]);
+  }));

@@ -42,21 +42,27 @@ function compiled(name: Module): Promise<WebAssembly.Module> {
  * and repeats the call.
  */
 function withBodies(engine: Remote): Remote {
-  let added: Promise<void> | undefined;
+  let [loading, ready]: [Promise<void> | undefined, boolean] = [undefined, false];
+  const add = async (): Promise<void> => {
+    await engine.addBodies(await compiled("bodies"));
+    ready = true;
+  };
   const call = async (method: keyof Engine, args: unknown[]): Promise<unknown> => {
+    // Calls that began before the module was there are repeated, several at once too.
+    const known = ready;
     const answer = () => (engine[method] as (...args: unknown[]) => Promise<unknown>)(...args);
     try {
       return await answer();
     } catch (thrown) {
       const error = asError(thrown);
-      if (added || !/^unknown environment|is not a built-in environment/.test(error.message)) {
+      if (known || !/^unknown environment|is not a built-in environment/.test(error.message)) {
         throw thrown;
       }
-      added = compiled("bodies").then((module) => engine.addBodies(module));
-      added.catch(() => {
-        added = undefined;
+      loading ??= add();
+      loading.catch(() => {
+        loading = undefined;
       });
-      await added;
+      await loading;
       return answer();
     }
   };
