@@ -6,7 +6,7 @@
 # own npm package, in Node.js. MuJoCo and Gymnasium's bodies are installed under target.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-target=$PWD/${CARGO_TARGET_DIR:-target}
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 if [[ ${1:-} = --bodies ]]; then
   scripts/cargo-for.sh wasm32-unknown-unknown build -p quickstudy-bodies --lib --profile wasm
   python=$(scripts/python-with.sh "$target/mujoco-python" "mujoco, gymnasium.envs.mujoco" \

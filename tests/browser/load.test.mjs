@@ -97,6 +97,7 @@ test("the module of bodies is loaded once a body is named, and never for anythin
         shapes: [...scenes(await draw("hopper", states))].map(({ shapes }) => shapes.length),
         wrong,
         refused,
+        twice: (await catalogue()).envs.length - envs.length,
       };
     });
     assert.deepEqual(
@@ -111,6 +112,7 @@ test("the module of bodies is loaded once a body is named, and never for anythin
         shapes: undefined,
         wrong: "unknown environment `half-cheeta`, did you mean `half-cheetah`?",
         refused: "env: reset_noise_scale=-1: expected a number in 0 to 1000000",
+        twice: 0,
       },
     );
     assert.ok(found.length > 5 && found.length <= 20, `episodes of ${found.length} steps`);

@@ -1,3 +1,5 @@
+import { QuickstudyError } from "./errors.js";
+
 /** What `bodies.wasm` has: see `wasm/bodies/src/lib.rs`. */
 interface Exports {
   memory: WebAssembly.Memory;
@@ -31,11 +33,15 @@ export class Bodies {
   /** Has a question answered; how many words the answer has, of which `reply` gets as many as fit. */
   call(request: number, env: number, words: Uint32Array, reply: Uint32Array): number {
     const { room, call, answer } = this.#exports;
-    const at = room(words.length) / 4;
-    this.#memory.set(words, at);
-    const length = call(request, env);
-    const from = answer() / 4;
-    reply.set(this.#memory.subarray(from, from + Math.min(length, reply.length)));
-    return length;
+    try {
+      const at = room(words.length) / 4;
+      this.#memory.set(words, at);
+      const length = call(request, env);
+      const from = answer() / 4;
+      reply.set(this.#memory.subarray(from, from + Math.min(length, reply.length)));
+      return length;
+    } catch (cause) {
+      throw new QuickstudyError("internal", "the module of bodies failed, please report it", { cause });
+    }
   }
 }

@@ -70,11 +70,13 @@ export async function init(): Promise<Capabilities> {
 export async function catalogue(): Promise<Catalogue> {
   const { engine } = await sharedThread();
   const everything = (await engine.describe()) as Catalogue;
-  // Environments of bodies are in a module that is not loaded for this.
-  everything.envs.push(...(BODIES as Catalogue["envs"]));
+  // Environments of bodies are in a module that is not loaded for this, but may be.
+  const there = new Set(everything.envs.map(({ spec }) => spec.name));
+  const missing = structuredClone(BODIES.filter(({ spec }) => !there.has(spec.name))) as Catalogue["envs"];
+  everything.envs.push(...missing);
   for (const algorithm of everything.algorithms) {
     if (TRAIN_BODIES.includes(algorithm.name)) {
-      algorithm.envs.push(...BODIES.map(({ spec }) => spec.name));
+      algorithm.envs.push(...missing.map(({ spec }) => spec.name));
     }
   }
   return everything;

@@ -1,3 +1,4 @@
+import { BODIES } from "./bodies-catalogue.js";
 import { compile, inNode, type Module } from "./compile.js";
 import type { Engine } from "./engine.js";
 import { DeviceError, asError, describeError, type ErrorMessage } from "./errors.js";
@@ -62,7 +63,12 @@ function withBodies(engine: Remote): Remote {
       loading.catch(() => {
         loading = undefined;
       });
-      await loading;
+      try {
+        await loading;
+      } catch (failed) {
+        // Of a name that is no body's, the module would have known no more than its closest name.
+        throw BODIES.some(({ spec }) => error.message.includes(spec.name)) ? failed : thrown;
+      }
       return answer();
     }
   };

@@ -43,5 +43,8 @@ pub fn add(module: RawModule) -> Thrown<()> {
         all.push(module);
         all.len() - 1
     });
-    add_module(Arc::new(Added(place))).map_err(thrown)
+    add_module(Arc::new(Added(place))).map_err(|error| {
+        MODULES.with_borrow_mut(|all| all.truncate(place));
+        thrown(error)
+    })
 }

@@ -29,6 +29,8 @@ export class Gallery {
   #busy = false;
   #steppedAt = 0;
   #pace = SMOOTH;
+  /** How many environments are shown. */
+  shown = 0;
   #frame: number | undefined;
   #generation = 0;
   #paper = theme().paper;
@@ -62,6 +64,7 @@ export class Gallery {
     this.#viewer?.dispose();
     this.#viewer = viewer;
     this.#pace = pace;
+    this.shown = shown;
     this.#take(await viewer.scenes());
   }
 
@@ -95,7 +98,8 @@ export class Gallery {
     }
     // Half a frame of slack, so that a screen of 60 Hz makes every step.
     if (this.animated && !this.#busy && now - this.#steppedAt >= 1000 / this.#pace - 8) {
-      this.#steppedAt = now;
+      // In step with the pace, though frames are not.
+      this.#steppedAt = Math.max(this.#steppedAt + 1000 / this.#pace, now - 1000 / this.#pace);
       void this.#advance();
     }
     if (this.#fresh) {

@@ -73,7 +73,7 @@ pub use engine::{LaneBits, LaneMask, Lanes, TracedReset, TracedStep};
 pub use fields::Fields;
 #[doc(hidden)]
 pub use fields::joined;
-#[cfg(any(test, feature = "guest"))]
+#[cfg(any(all(test, feature = "bodies"), feature = "guest"))]
 pub use module::Guest;
 #[cfg(any(test, feature = "modules"))]
 pub use module::{Module, add_module};

@@ -54,7 +54,7 @@ function pace({ info }: Policy): number {
   return Math.min(SMOOTH, 1 / info.spec.dt);
 }
 
-/** Learn: one environment, one algorithm, hundreds of copies to look at. */
+/** Learn: one environment, one algorithm, many copies to look at. */
 export class LearnRoom implements RoomView, Watcher {
   readonly lookEvery = 1000;
   readonly trainer: Trainer;
@@ -82,8 +82,8 @@ export class LearnRoom implements RoomView, Watcher {
     this.#pass = pass;
     const rate = byId("learn-fps");
     this.#gallery = new Gallery(byId("learn-canvas") as HTMLCanvasElement, ({ perSecond, longest }) => {
-      const copies = shown(this.#shown?.env ?? "");
-      say(rate, `${perSecond.toFixed(0)} frames per second (longest ${longest.toFixed(0)} ms), ${copies} environments`);
+      const frames = `${perSecond.toFixed(0)} frames per second (longest ${longest.toFixed(0)} ms)`;
+      say(rate, `${frames}, ${this.#gallery.shown} environments`);
     });
     this.#curve = new Curve(
       byId("learn-curve"),

@@ -6,7 +6,7 @@ use std::fmt::Display;
 use super::inverted_double_pendulum::InvertedDoublePendulum;
 use super::inverted_pendulum::InvertedPendulum;
 use super::locomotion::{Locomotion, half_cheetah, hopper, swimmer, walker2d};
-#[cfg(any(test, feature = "guest"))]
+#[cfg(any(all(test, feature = "bodies"), feature = "guest"))]
 use super::parameters::parse;
 use super::parameters::{Given, Parameter};
 use super::reacher::Reacher;
@@ -98,7 +98,7 @@ impl Take for Handles {
 /// # Errors
 /// [`Error::Unknown`] for another name or a parameter that it does not take, [`Error::Config`] for a value that cannot
 /// be.
-#[cfg(any(test, feature = "guest"))]
+#[cfg(any(all(test, feature = "bodies"), feature = "guest"))]
 pub(in crate::env) fn body<T: Take>(name: &str, parameters: Option<&str>, to: T) -> Result<T::Made> {
     let known = BODIES.iter().find(|(body, _)| *body == name).map_or(&[][..], |(_, known)| known);
     given_body(name, &parse(name, parameters, known)?, to)

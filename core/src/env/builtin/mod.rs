@@ -28,7 +28,7 @@ pub mod tabular_mdp;
 pub(super) use body_parameters::BODIES;
 #[cfg(feature = "bodies")]
 use body_parameters::{Handles, given_body};
-#[cfg(all(feature = "bodies", any(test, feature = "guest")))]
+#[cfg(any(all(test, feature = "bodies"), feature = "guest"))]
 pub(super) use body_parameters::{Take, body};
 pub use parameters::Parameter;
 pub(super) use parameters::{Given, parse};

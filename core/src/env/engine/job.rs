@@ -36,7 +36,7 @@ pub(in crate::env) enum Job<'a> {
 
 impl Job<'_> {
     /// The job of a number, where blocks cross to another module.
-    #[cfg(any(test, feature = "guest"))]
+    #[cfg(any(all(test, feature = "bodies"), feature = "guest"))]
     pub fn of(code: u32) -> Option<Self> {
         match code {
             0 => Some(Job::Reset),

@@ -2,7 +2,7 @@
 //! sub-graphs of traced programs. Authors of environments need none of it.
 
 // `check_env` measures by the clock, which WebAssembly does not have by itself.
-#[cfg(all(feature = "standalone", not(target_arch = "wasm32")))]
+#[cfg(all(feature = "standalone", any(test, not(target_arch = "wasm32"))))]
 pub(super) mod agree;
 pub(super) mod block;
 pub(super) mod erased;

@@ -271,7 +271,9 @@ impl Erased for Loaded {
         }
         let code = block.code();
         assert!(code.is_some(), "{}: a job that modules do not have", self.spec.name);
-        ROOM.with_borrow_mut(|[words, answer]| {
+        // Taken out: a module that fails leaves them lost, and not held.
+        let [mut words, mut answer] = ROOM.take();
+        {
             words.clear();
             words.extend([code.unwrap_or(0), block.horizon, block.lanes as u32]);
             for input in [block.states, block.counts, block.actions, block.keys, block.elements, block.tasks] {
@@ -283,15 +285,16 @@ impl Erased for Loaded {
             }
             outputs.push(block.observations);
             answer.resize(outputs.iter().map(|output| output.len()).sum(), 0);
-            let len = self.module.call(Question::Run as u32, self.env, words, answer);
+            let len = self.module.call(Question::Run as u32, self.env, &words, &mut answer);
             assert!(len == answer.len(), "{}: the module answers with {len} words", self.spec.name);
-            let mut answer: &[f32] = bytemuck::cast_slice(answer);
+            let mut numbers: &[f32] = bytemuck::cast_slice(&answer);
             for output in outputs {
-                let (numbers, rest) = answer.split_at(output.len());
-                output.copy_from_slice(numbers);
-                answer = rest;
+                let (own, rest) = numbers.split_at(output.len());
+                output.copy_from_slice(own);
+                numbers = rest;
             }
-        });
+        }
+        ROOM.set([words, answer]);
     }
 
     #[cfg(feature = "standalone")]

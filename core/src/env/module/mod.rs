@@ -5,20 +5,20 @@
 //! pictures, and for graphs it asks for a [tape](tape) of what a step does, which it plays with tensors. A
 //! [`Guest`] answers on one side, `Loaded` is the environment on the other.
 
-#[cfg(any(test, feature = "guest"))]
+#[cfg(any(all(test, feature = "bodies"), feature = "guest"))]
 mod guest;
 #[cfg(any(test, feature = "modules"))]
 mod loaded;
-#[cfg(any(test, feature = "guest"))]
+#[cfg(any(all(test, feature = "bodies"), feature = "guest"))]
 mod recorder;
 #[cfg(any(test, feature = "modules"))]
 mod replay;
 mod tape;
-#[cfg(test)]
+#[cfg(all(test, feature = "bodies"))]
 mod tests;
 mod words;
 
-#[cfg(any(test, feature = "guest"))]
+#[cfg(any(all(test, feature = "bodies"), feature = "guest"))]
 pub use guest::Guest;
 #[cfg(any(test, feature = "modules"))]
 pub use loaded::{Module, add_module};
@@ -46,7 +46,7 @@ enum Question {
 }
 
 impl Question {
-    #[cfg(any(test, feature = "guest"))]
+    #[cfg(any(all(test, feature = "bodies"), feature = "guest"))]
     const ALL: [Question; 7] = {
         use Question::*;
         [Catalogue, Make, Draw, Run, Task, Tape, Again]
@@ -56,7 +56,7 @@ impl Question {
 /// Parts of an environment of which there are tapes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-#[allow(dead_code, reason = "programs of one environment are built with another feature")]
+#[allow(dead_code, reason = "`Bare` and `Observe` are asked for with the feature `standalone` only")]
 enum TapePart {
     Reset,
     Step,
@@ -70,7 +70,7 @@ enum TapePart {
 }
 
 impl TapePart {
-    #[cfg(any(test, feature = "guest"))]
+    #[cfg(any(all(test, feature = "bodies"), feature = "guest"))]
     const ALL: [TapePart; 7] = {
         use TapePart::*;
         [Reset, Step, Tasks, Success, DenseReward, Bare, Observe]

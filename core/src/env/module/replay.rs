@@ -68,7 +68,7 @@ impl<R: Real> TapePlayer<R> {
         use TapeValue::{Bits as B, Mask as M, Number as N};
         let mut read = WordReader::new(operations);
         let r = &mut read;
-        while !r.sound() {
+        while r.more() {
             let value = match TapeOp::of(r.word())? {
                 TapeOp::Lit => N(R::lit(r.double())),
                 TapeOp::Add => N(self.number(r) + self.number(r)),
@@ -126,13 +126,15 @@ impl<R: Real> TapePlayer<R> {
             };
             self.values.push(value);
         }
-        Some(())
+        r.sound().then_some(())
     }
 
     fn fold(&mut self, read: &mut WordReader<'_>) -> Option<()> {
         let [rows, columns] = [read.len(), read.len()];
         let numbers: Vec<f64> = (0..rows * columns).map(|_| read.double()).collect();
-        let mut state: Vec<R> = read.list(WordReader::len).into_iter().map(|at| self.values[at].number()).collect();
+        let named = read.list(WordReader::len);
+        let state: Option<Vec<R>> = named.into_iter().map(|at| Some(self.values.get(at)?.number())).collect();
+        let mut state = state?;
         let [len, made] = [read.len(), read.len()];
         let body = read.take(len);
         let (body, next) = body.split_at_checked(len.checked_sub(state.len())?)?;

@@ -23,7 +23,7 @@ impl WordWriter {
 }
 
 /// Writes all that a guest tells.
-#[cfg(any(test, feature = "guest"))]
+#[cfg(any(all(test, feature = "bodies"), feature = "guest"))]
 impl WordWriter {
     pub fn float(&mut self, number: f32) {
         self.word(number.to_bits());
@@ -140,6 +140,11 @@ impl<'a> WordReader<'a> {
 /// Reads all that a host is told.
 #[cfg(any(test, feature = "modules"))]
 impl WordReader<'_> {
+    /// Tells whether words are left.
+    pub fn more(&self) -> bool {
+        !self.words.is_empty()
+    }
+
     /// Tells whether all that was read was there, and nothing is left.
     pub fn sound(&self) -> bool {
         !self.broken && self.words.is_empty()
@@ -215,7 +220,7 @@ impl WordReader<'_> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "bodies"))]
 mod tests {
     use super::*;
     use crate::env::Color;

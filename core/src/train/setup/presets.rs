@@ -27,12 +27,19 @@ const FILES: &[(&str, &str, &str)] = &[
     ("ppo", "cartpole-no-velocities", include_str!("presets/ppo-cartpole-no-velocities.toml")),
     ("ppo", "pendulum", include_str!("presets/ppo-pendulum.toml")),
     ("ppo", "acrobot", include_str!("presets/ppo-acrobot.toml")),
+    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("ppo", "half-cheetah", include_str!("presets/ppo-half-cheetah.toml")),
+    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("ppo", "hopper", include_str!("presets/ppo-hopper.toml")),
+    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("ppo", "walker2d", include_str!("presets/ppo-walker2d.toml")),
+    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("ppo", "swimmer", include_str!("presets/ppo-swimmer.toml")),
+    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("ppo", "reacher", include_str!("presets/ppo-reacher.toml")),
+    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("ppo", "inverted-pendulum", include_str!("presets/ppo-inverted-pendulum.toml")),
+    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("ppo", "inverted-double-pendulum", include_str!("presets/ppo-inverted-double-pendulum.toml")),
     ("ppo", "mountain-car", include_str!("presets/ppo-mountain-car.toml")),
     ("ppo", "mountain-car-continuous", include_str!("presets/ppo-mountain-car-continuous.toml")),
@@ -54,10 +61,17 @@ const FILES: &[(&str, &str, &str)] = &[
     ("td3", "pendulum", include_str!("presets/td3-pendulum.toml")),
     ("sac", "pendulum", include_str!("presets/sac-pendulum.toml")),
     ("sac", "mountain-car-continuous", include_str!("presets/sac-mountain-car-continuous.toml")),
+    #[cfg(any(feature = "bodies", feature = "modules"))]
+    ("sac", "half-cheetah", include_str!("presets/sac-half-cheetah.toml")),
+    #[cfg(any(feature = "bodies", feature = "modules"))]
+    ("sac", "hopper", include_str!("presets/sac-hopper.toml")),
+    #[cfg(any(feature = "bodies", feature = "modules"))]
+    ("sac", "walker2d", include_str!("presets/sac-walker2d.toml")),
     ("cem", "cartpole", include_str!("presets/cem-cartpole.toml")),
     ("cma-es", "cartpole", include_str!("presets/cma-es-cartpole.toml")),
     ("openai-es", "cartpole", include_str!("presets/openai-es-cartpole.toml")),
     ("ars", "cartpole", include_str!("presets/ars-cartpole.toml")),
+    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("ars", "half-cheetah", include_str!("presets/ars-half-cheetah.toml")),
     ("nop", "cartpole", include_str!("presets/nop-cartpole.toml")),
     ("promp", "point-corner", include_str!("presets/promp-point-corner.toml")),
