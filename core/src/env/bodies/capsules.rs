@@ -5,7 +5,7 @@ use super::model::PairModel;
 use crate::env::{Constant, Mask, Real};
 
 /// The axes of two capsules. A place on an axis is a number from −1, its back, to 1, its front.
-pub(super) struct Axes<R: Real> {
+pub(super) struct CapsuleAxes<R: Real> {
     centers: [[R; 2]; 2],
     halves: [[R; 2]; 2],
     /// The scalar product of both half axes.
@@ -22,13 +22,13 @@ pub(super) struct Axes<R: Real> {
 
 /// A place on the first axis, and how to get from there to one on the second.
 #[derive(Clone, Copy)]
-pub(super) struct Span<R> {
+pub(super) struct CapsuleSpan<R> {
     pub from: [R; 2],
     pub way: [R; 2],
     pub length: R,
 }
 
-impl<R: Real> Axes<R> {
+impl<R: Real> CapsuleAxes<R> {
     #[inline(always)]
     pub fn new(pair: &PairModel, poses: &[Pose<R>]) -> Self {
         let [first, second] = pair.links.map(|link| poses[link]);
@@ -53,7 +53,7 @@ impl<R: Real> Axes<R> {
 
     /// The places nearest to each other of axes that are not parallel, and where these cross.
     #[inline(always)]
-    pub fn nearest(&self) -> (Span<R>, R::Mask) {
+    pub fn nearest(&self) -> (CapsuleSpan<R>, R::Mask) {
         let one = R::lit(1.0);
         let ([x, y], [u, w], [per_a, per_c]) = (self.crossing, self.ways, self.inverse);
         let inside = x.abs().lt(one).and(y.abs().lt(one));
@@ -65,9 +65,9 @@ impl<R: Real> Axes<R> {
     }
 
     /// The places on parallel axes at one end of the part where they lie side by side, towards the first one's back
-    /// (−1) or front (1). Axes one behind the other have no such part: both ends are where they are nearest.
+    /// (−1) or front (1). CapsuleAxes one behind the other have no such part: both ends are where they are nearest.
     #[inline(always)]
-    pub fn end(&self, side: f64) -> Span<R> {
+    pub fn end(&self, side: f64) -> CapsuleSpan<R> {
         let one = R::lit(1.0);
         let ([u, w], [per_a, per_c]) = (self.ways, self.inverse);
         let end = R::select(self.along.lt(R::lit(0.0)), -one, one) * side;
@@ -78,16 +78,16 @@ impl<R: Real> Axes<R> {
     }
 
     #[inline(always)]
-    fn span(&self, [x, y]: [R; 2]) -> Span<R> {
+    fn span(&self, [x, y]: [R; 2]) -> CapsuleSpan<R> {
         let ([a, c], [p, q]) = (self.centers, self.halves);
         let from = [a[0] + p[0] * x, a[1] + p[1] * x];
         let to = [c[0] + q[0] * y, c[1] + q[1] * y];
         let way = [to[0] - from[0], to[1] - from[1]];
-        Span { from, way, length: dot(way, way).max(R::lit(1e-20)).sqrt() }
+        CapsuleSpan { from, way, length: dot(way, way).max(R::lit(1e-20)).sqrt() }
     }
 }
 
-impl<R: Real> Span<R> {
+impl<R: Real> CapsuleSpan<R> {
     /// This one where the mask holds, else the other one.
     #[inline(always)]
     pub fn select(mask: R::Mask, this: Self, other: Self) -> Self {

@@ -1,6 +1,6 @@
 //! Rows that push: contacts with the floor, contacts of capsules, and limits of joints.
 
-use super::capsules::{Axes, Span};
+use super::capsules::{CapsuleAxes, CapsuleSpan};
 use super::kinematics::{Pose, velocity};
 use super::model::{Give, LimitModel, Model, PairModel, PointModel};
 use crate::env::{Mask, Real};
@@ -107,7 +107,7 @@ pub(super) fn touch<R: Real>(
     v: &[R],
     rows: &mut [R],
 ) -> [Touch<R>; 2] {
-    let axes = Axes::new(pair, poses);
+    let axes = CapsuleAxes::new(pair, poses);
     let parallel = axes.parallel;
     let (mut span, inside) = axes.nearest();
     let [ra, rc] = pair.radii.map(R::constant);
@@ -116,7 +116,7 @@ pub(super) fn touch<R: Real>(
     let (one, other) = rows.split_at_mut(model.links.len());
     let mut second = Touch::none();
     if parallel.any() {
-        span = Span::select(parallel, axes.end(-1.0), span);
+        span = CapsuleSpan::select(parallel, axes.end(-1.0), span);
         second = touch_row(model, pair, poses, v, &axes.end(1.0), parallel, other);
     }
     [touch_row(model, pair, poses, v, &span, parallel.or(crossing.not()), one), second]
@@ -129,7 +129,7 @@ fn touch_row<R: Real>(
     pair: &PairModel,
     poses: &[Pose<R>],
     v: &[R],
-    span: &Span<R>,
+    span: &CapsuleSpan<R>,
     allowed: R::Mask,
     row: &mut [R],
 ) -> Touch<R> {

@@ -19,7 +19,7 @@ use crate::{Error, Result};
 /// Environments of bodies for another module, and the answers to its questions.
 #[derive(Default)]
 pub struct Guest {
-    /// Environments by the names and parameters that they were asked for with. A page asks for the same again and again.
+    /// Environments by the names and parameters that they were asked for with: a page asks for one again and again.
     made: Vec<(String, Box<dyn GuestEnv>)>,
     reply: Vec<u32>,
 }
