@@ -54,7 +54,13 @@ impl Categorical {
     /// A choice per row by inverting the running sum of probabilities, `[S, B, 1]`.
     #[track_caller]
     pub fn sample(&self, noise: &RowNoise) -> Tensor {
-        let (u, p) = (noise.uniform(), self.log_probs.exp());
+        self.invert(noise.uniform())
+    }
+
+    /// The choices at which the running sum of probabilities exceeds the uniform numbers `u: [S, B, 1]`, `[S, B, 1]`.
+    #[track_caller]
+    pub(super) fn invert(&self, u: Tensor) -> Tensor {
+        let p = self.log_probs.exp();
         let (mut sum, mut index) = (Tensor::constant_f32(0.0), Tensor::constant_f32(0.0));
         // The last choice takes what rounding leaves over.
         for a in 0..self.choices() - 1 {

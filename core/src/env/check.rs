@@ -138,6 +138,10 @@ fn spec_is_stable(env: &EnvDef) -> Verdict {
     let action = match &spec.action {
         ActionSpace::Discrete { names } => format!("{} choices", names.len()),
         ActionSpace::Box { dims } => format!("{} numbers", dims.len()),
+        ActionSpace::MultiDiscrete { .. } => {
+            let each: Vec<String> = spec.action.counts().unwrap_or_default().iter().map(usize::to_string).collect();
+            format!("{} choices at once of {} options", each.len(), each.join(", "))
+        }
     };
     let (o, d) = (spec.observation.len(), spec.task.len());
     Ok(format!("observation {o}, action {action}, state {}, task {d}, time limit {}", env.state_len(), spec.horizon))

@@ -7,7 +7,7 @@ use super::engine::erased::{Erased, Typed};
 use super::engine::job::Job;
 use super::engine::native_job::NativeJob;
 use super::fields::Fields;
-use super::{Env, EnvSpec, Scene};
+use super::{ActionSpace, Env, EnvSpec, Scene};
 use crate::program::NativeCall;
 use crate::{Error, Result};
 
@@ -133,8 +133,16 @@ pub(crate) fn spec_problem(spec: &EnvSpec, state_len: usize) -> Option<String> {
     if state_len == 0 {
         return Some("the state has no numbers; keep at least one, a constant if need be".to_owned());
     }
+    let (bounded, several) = match &spec.action {
+        ActionSpace::Discrete { .. } => (&[][..], &[][..]),
+        ActionSpace::Box { dims } => (&dims[..], &[][..]),
+        ActionSpace::MultiDiscrete { choices } => (&[][..], &choices[..]),
+    };
     if spec.observation.is_empty() || spec.action.dim() == 0 || spec.action.choices() == Some(0) {
         return Some("observation and action need at least one number or choice".to_owned());
+    }
+    if let Some(choice) = several.iter().find(|choice| choice.names.is_empty()) {
+        return Some(format!("the choice `{}` of actions needs at least one option", choice.name));
     }
     if spec.horizon == 0 || u32::try_from(spec.horizon).is_err() {
         return Some(format!("the time limit is {}, expected 1 to 2³² − 1 steps", spec.horizon));
@@ -142,10 +150,6 @@ pub(crate) fn spec_problem(spec: &EnvSpec, state_len: usize) -> Option<String> {
     if !(spec.dt > 0.0 && spec.dt.is_finite()) {
         return Some(format!("a step takes {} s, expected a time above 0", spec.dt));
     }
-    let bounded = match &spec.action {
-        super::ActionSpace::Box { dims } => &dims[..],
-        super::ActionSpace::Discrete { .. } => &[],
-    };
     if let Some(dim) = bounded.iter().find(|d| !(d.low.is_finite() && d.high.is_finite())) {
         return Some(format!("action `{}` needs finite bounds", dim.name));
     }

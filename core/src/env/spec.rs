@@ -27,6 +27,15 @@ impl Dim {
     }
 }
 
+/// One of the choices that an action of several makes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Choice {
+    /// Name in plots and messages.
+    pub name: String,
+    /// Names of its options, in order of index.
+    pub names: Vec<String>,
+}
+
 /// The actions that an agent may take.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
@@ -40,6 +49,11 @@ pub enum ActionSpace {
     Box {
         /// Each number with its range; finite.
         dims: Vec<Dim>,
+    },
+    /// Several choices at once; the action is the index of an option of each, as floats.
+    MultiDiscrete {
+        /// The choices, in order.
+        choices: Vec<Choice>,
     },
 }
 
@@ -56,21 +70,55 @@ impl ActionSpace {
         Self::Box { dims }
     }
 
-    /// How many numbers one action takes: 1 for a choice.
+    /// Several choices at once, each with options of its own.
+    #[must_use]
+    pub fn multi_discrete(choices: Vec<Choice>) -> Self {
+        Self::MultiDiscrete { choices }
+    }
+
+    /// How many numbers one action takes: 1 for a choice, and one for each of several.
     #[must_use]
     pub fn dim(&self) -> usize {
         match self {
             Self::Discrete { .. } => 1,
             Self::Box { dims } => dims.len(),
+            Self::MultiDiscrete { choices } => choices.len(),
         }
     }
 
-    /// How many choices there are; `None` for a vector.
+    /// How many choices there are to take one of; `None` for a vector, and for several choices at once.
     #[must_use]
     pub fn choices(&self) -> Option<usize> {
         match self {
             Self::Discrete { names } => Some(names.len()),
+            Self::Box { .. } | Self::MultiDiscrete { .. } => None,
+        }
+    }
+
+    /// How many options each number of an action is the index of: one count, or one for each of several choices; `None`
+    /// for a vector.
+    #[must_use]
+    pub fn counts(&self) -> Option<Vec<usize>> {
+        match self {
+            Self::Discrete { names } => Some(vec![names.len()]),
             Self::Box { .. } => None,
+            Self::MultiDiscrete { choices } => Some(choices.iter().map(|choice| choice.names.len()).collect()),
+        }
+    }
+
+    /// How many numbers stand for an action where each option of a choice has one, as in the last layer of a policy:
+    /// the options of all choices, or the numbers of a vector.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.counts().map_or(self.dim(), |counts| counts.iter().sum())
+    }
+
+    /// The kind of its actions in messages, as what an environment takes.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Discrete { .. } => "choices",
+            Self::Box { .. } => "vectors of numbers",
+            Self::MultiDiscrete { .. } => "several choices at once",
         }
     }
 }

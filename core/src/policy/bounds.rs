@@ -7,8 +7,8 @@ use crate::env::ActionSpace;
 /// The actions that an environment takes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Bounds {
-    /// One of a number of choices; the action is the number of the choice.
-    Choices(usize),
+    /// One or several choices, with a number of options each; the action is the number of an option of each.
+    Choices(Vec<usize>),
     /// Vectors of numbers, each between its lowest and its highest.
     Box {
         /// The lowest value of each number.
@@ -23,7 +23,9 @@ impl Bounds {
     #[must_use]
     pub fn of(action: &ActionSpace) -> Bounds {
         match action {
-            ActionSpace::Discrete { .. } => Bounds::Choices(action.choices().unwrap_or(1)),
+            ActionSpace::Discrete { .. } | ActionSpace::MultiDiscrete { .. } => {
+                Bounds::Choices(action.counts().unwrap_or_default())
+            }
             ActionSpace::Box { dims } => {
                 Bounds::Box { low: dims.iter().map(|d| d.low).collect(), high: dims.iter().map(|d| d.high).collect() }
             }
@@ -60,7 +62,13 @@ impl Bounds {
     #[track_caller]
     pub fn uniform(&self, noise: &RowNoise) -> Tensor {
         match self {
-            Bounds::Choices(count) => (noise.uniform() * *count as f64).floor(),
+            Bounds::Choices(counts) => match counts[..] {
+                [count] => (noise.uniform() * count as f64).floor(),
+                _ => {
+                    let counts: Vec<f64> = counts.iter().map(|count| *count as f64).collect();
+                    (noise.uniforms(counts.len()) * Tensor::literal_f32(&counts)).floor()
+                }
+            },
             Bounds::Box { low, .. } => noise.uniforms(low.len()) * 2.0 - 1.0,
         }
     }

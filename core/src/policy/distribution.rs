@@ -1,8 +1,8 @@
-//! The distribution of actions, for either kind of action space.
+//! The distribution of actions, for each kind of action space.
 
 use super::{Bounds, How};
 use crate::Tensor;
-use crate::dist::{Categorical, Gaussian, RowNoise};
+use crate::dist::{Categorical, Gaussian, MultiCategorical, RowNoise};
 use crate::tensor::Named;
 
 /// Distributions of actions, one per row of observations.
@@ -12,15 +12,28 @@ pub enum Distribution {
     Choice(Categorical),
     /// A distribution of vectors.
     Vector(Gaussian),
+    /// A distribution of several choices at once.
+    Choices(MultiCategorical),
 }
 
 impl Distribution {
+    /// Makes the distribution of one or several choices, with so many options each, from the logits of all options,
+    /// `[S, B, A]`.
+    #[track_caller]
+    pub fn of_choices(logits: Tensor, counts: &[usize]) -> Distribution {
+        match counts {
+            [_] => Distribution::Choice(Categorical::new(logits)),
+            _ => Distribution::Choices(MultiCategorical::new(logits, counts)),
+        }
+    }
+
     /// The joint log-probability or log-density of actions, `[S, B, A]` → `[S, B, 1]`.
     #[track_caller]
     pub fn log_prob(&self, action: Tensor) -> Tensor {
         match self {
             Distribution::Choice(d) => d.log_prob(action),
             Distribution::Vector(d) => d.log_prob(action),
+            Distribution::Choices(d) => d.log_prob(action),
         }
     }
 
@@ -30,6 +43,7 @@ impl Distribution {
         match self {
             Distribution::Choice(d) => d.entropy(),
             Distribution::Vector(d) => d.entropy(),
+            Distribution::Choices(d) => d.entropy(),
         }
     }
 
@@ -39,6 +53,7 @@ impl Distribution {
         match self {
             Distribution::Choice(d) => d.sample(noise),
             Distribution::Vector(d) => d.sample(noise),
+            Distribution::Choices(d) => d.sample(noise),
         }
     }
 
@@ -48,6 +63,7 @@ impl Distribution {
         match (self, other) {
             (Distribution::Choice(a), Distribution::Choice(b)) => a.kl(b),
             (Distribution::Vector(a), Distribution::Vector(b)) => a.kl(b),
+            (Distribution::Choices(a), Distribution::Choices(b)) => a.kl(b),
             _ => Tensor::poison(),
         }
     }
@@ -70,7 +86,7 @@ impl Distribution {
         let log_prob = self.log_prob(action);
         // A choice is a finite number even where its logits are not, so its log-probability is tested.
         let acted = match self {
-            Distribution::Choice(_) => log_prob,
+            Distribution::Choice(_) | Distribution::Choices(_) => log_prob,
             Distribution::Vector(_) => action,
         };
         Named::from([
@@ -87,6 +103,7 @@ impl Distribution {
         match self {
             Distribution::Choice(d) => Distribution::Choice(d.stop_gradient()),
             Distribution::Vector(d) => Distribution::Vector(d.stop_gradient()),
+            Distribution::Choices(d) => Distribution::Choices(d.stop_gradient()),
         }
     }
 
@@ -96,6 +113,7 @@ impl Distribution {
         match self {
             Distribution::Choice(d) => d.mode(),
             Distribution::Vector(d) => d.mode(),
+            Distribution::Choices(d) => d.mode(),
         }
     }
 }

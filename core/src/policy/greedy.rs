@@ -39,7 +39,7 @@ impl EpsilonGreedy {
     /// first linear layer gets the number `first`.
     ///
     /// # Errors
-    /// [`Error::Config`] if the environment takes vectors.
+    /// [`Error::Config`] if the environment takes vectors, or several choices at once.
     pub fn new(layout: &mut Layout, spec: &EnvSpec, config: &LayersConfig, first: usize) -> Result<EpsilonGreedy> {
         EpsilonGreedy::of(layout, spec, (config, first), ValueHead::Each)
     }
@@ -73,7 +73,8 @@ impl EpsilonGreedy {
         head: ValueHead,
     ) -> Result<EpsilonGreedy> {
         let Some(choices) = spec.action.choices() else {
-            let problem = format!("`{}` takes vectors of numbers, and this policy acts by choices", spec.name);
+            let (name, kind) = (&spec.name, spec.action.kind());
+            let problem = format!("`{name}` takes {kind}, and this policy acts by choices, one at a time");
             return Err(Error::config("env", problem));
         };
         let (inputs, outputs) = match head {

@@ -2,7 +2,7 @@
 
 use super::{Act, Acting, Bounds, Distribution, How, MemoryConfig, Policy};
 use crate::Tensor;
-use crate::dist::{Categorical, Gaussian, LOG_STD_RANGE, RowNoise, StateDependent};
+use crate::dist::{Gaussian, LOG_STD_RANGE, RowNoise, StateDependent};
 use crate::env::{ActionSpace, EnvSpec};
 use crate::nn::{Activation, Init, Layout, MemoryCell, Mlp, SliceId};
 use crate::settings::{Range, Settings as _};
@@ -139,7 +139,8 @@ pub(crate) const MEMORY: &str = "memory";
 
 #[derive(Clone, Debug, PartialEq)]
 enum Head {
-    Choice,
+    /// Logits of one or several choices, with so many options each.
+    Choices(Vec<usize>),
     Gaussian(SliceId),
     StateDependent(SliceId),
 }
@@ -177,7 +178,7 @@ impl PolicyNet {
         (config, memory): (&NetConfig, &MemoryConfig),
         first: usize,
     ) -> (Option<MemoryCell>, Mlp) {
-        let outputs = spec.action.choices().unwrap_or(spec.action.dim());
+        let outputs = spec.action.width();
         config.layers.network(memory, layout, "policy", first, [spec.observation.len(), outputs], 0.01)
     }
 
@@ -189,14 +190,18 @@ impl PolicyNet {
         config: &NetConfig,
         sde: bool,
     ) -> PolicyNet {
-        let outputs = spec.action.choices().unwrap_or(spec.action.dim());
+        let outputs = spec.action.width();
         let log_std = Init::Constant(config.deviation.log_std_init);
         let inputs = cell.as_ref().map_or(spec.observation.len(), MemoryCell::hidden);
         let features = config.layers.hidden.last().copied().unwrap_or(inputs);
         let head = match &spec.action {
-            ActionSpace::Discrete { .. } => Head::Choice,
-            _ if sde => Head::StateDependent(layout.add("policy.log_std", &[features, outputs], log_std)),
-            _ => Head::Gaussian(layout.add("policy.log_std", &[outputs], log_std)),
+            ActionSpace::Discrete { .. } | ActionSpace::MultiDiscrete { .. } => {
+                Head::Choices(spec.action.counts().unwrap_or_default())
+            }
+            ActionSpace::Box { .. } if sde => {
+                Head::StateDependent(layout.add("policy.log_std", &[features, outputs], log_std))
+            }
+            ActionSpace::Box { .. } => Head::Gaussian(layout.add("policy.log_std", &[outputs], log_std)),
         };
         PolicyNet {
             cell,
@@ -214,7 +219,7 @@ impl PolicyNet {
         self.observations
     }
 
-    /// A, the numbers of an action; 1 for a choice.
+    /// A, the numbers of an action; 1 for a choice, and one for each of several.
     pub fn actions(&self) -> usize {
         self.actions
     }
@@ -234,11 +239,11 @@ impl PolicyNet {
 
     fn distribution_and_features(&self, parts: &[Tensor], seen: Tensor) -> (Distribution, Tensor) {
         let (out, features) = self.mlp.forward_features(parts, seen);
-        let distribution = match self.head {
-            Head::Choice => Distribution::Choice(Categorical::new(out)),
-            Head::Gaussian(slot) => Distribution::Vector(Gaussian::at_least(out, parts[slot], self.least_log_std)),
+        let distribution = match &self.head {
+            Head::Choices(counts) => Distribution::of_choices(out, counts),
+            Head::Gaussian(slot) => Distribution::Vector(Gaussian::at_least(out, parts[*slot], self.least_log_std)),
             Head::StateDependent(slot) => {
-                Distribution::Vector(StateDependent::new(parts[slot]).distribution(out, features))
+                Distribution::Vector(StateDependent::new(parts[*slot]).distribution(out, features))
             }
         };
         (distribution, features)

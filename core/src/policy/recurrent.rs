@@ -1,6 +1,6 @@
 //! A policy with a memory: recurrent units from its inputs to a distribution of actions.
 
-use crate::dist::{Categorical, Gaussian, RowNoise};
+use crate::dist::{Gaussian, RowNoise};
 use crate::env::ActionSpace;
 use crate::nn::{CellKind, Init, Layout, MemoryCell, SliceId};
 use crate::settings::Settings as _;
@@ -47,7 +47,15 @@ impl RecurrentConfig {
     }
 }
 
-/// Recurrent units and a linear layer from their output to the logits of a choice, or to the mean of a vector whose
+#[derive(Clone, Debug)]
+enum Head {
+    /// Logits of one or several choices, with so many options each.
+    Choices(Vec<usize>),
+    /// The mean of a vector; ln σ is a slice `[A]`.
+    Gaussian(SliceId),
+}
+
+/// Recurrent units and a linear layer from their output to the logits of choices, or to the mean of a vector whose
 /// standard deviation is a parameter. Parameters and states are passed in: `parts` is [`Layout::split`] of θ `[S, P]`.
 ///
 /// As a [`Policy`] it remembers one episode; [`crate::meta::rl2::TrialPolicy`] makes it remember trials.
@@ -56,8 +64,7 @@ pub struct RecurrentPolicy {
     cell: MemoryCell,
     weights: SliceId,
     biases: SliceId,
-    /// ln σ of vectors, `[A]`.
-    log_std: Option<SliceId>,
+    head: Head,
     /// The logarithm of the lowest σ.
     least_log_std: f64,
     bounds: Bounds,
@@ -68,7 +75,7 @@ impl RecurrentPolicy {
     /// Its slices are added to `layout`: `policy.gru…` (or the name of another kind of units), `policy.out.weight`,
     /// `policy.out.bias` and, for vectors, `policy.log_std`. If the settings name no kind of units, they are gated.
     pub fn new(layout: &mut Layout, inputs: usize, action: &ActionSpace, config: &RecurrentConfig) -> RecurrentPolicy {
-        let outputs = action.choices().unwrap_or(action.dim());
+        let outputs = action.width();
         let units = config.memory.units;
         let weights = match config.orthogonal_init {
             true => Init::Orthogonal { gain: 0.01 },
@@ -77,14 +84,16 @@ impl RecurrentPolicy {
         let cell = config.layer(layout, "policy", inputs);
         let weights = layout.add("policy.out.weight", &[units, outputs], weights);
         let biases = layout.add("policy.out.bias", &[outputs], Init::Constant(0.0));
-        let log_std = match action {
-            ActionSpace::Discrete { .. } => None,
+        let head = match action {
+            ActionSpace::Discrete { .. } | ActionSpace::MultiDiscrete { .. } => {
+                Head::Choices(action.counts().unwrap_or_default())
+            }
             ActionSpace::Box { .. } => {
-                Some(layout.add("policy.log_std", &[outputs], Init::Constant(config.deviation.log_std_init)))
+                Head::Gaussian(layout.add("policy.log_std", &[outputs], Init::Constant(config.deviation.log_std_init)))
             }
         };
         let least_log_std = config.deviation.min_std.ln();
-        RecurrentPolicy { cell, weights, biases, log_std, least_log_std, bounds: Bounds::of(action) }
+        RecurrentPolicy { cell, weights, biases, head, least_log_std, bounds: Bounds::of(action) }
     }
 
     /// The bounds of the environment's actions.
@@ -149,9 +158,9 @@ impl RecurrentPolicy {
     #[track_caller]
     pub fn at(&self, parts: &[Tensor], h: Tensor) -> Distribution {
         let out = self.cell.output(parts, h).matmul(parts[self.weights]) + parts[self.biases].unsqueeze(1);
-        match self.log_std {
-            None => Distribution::Choice(Categorical::new(out)),
-            Some(slot) => Distribution::Vector(Gaussian::at_least(out, parts[slot], self.least_log_std)),
+        match &self.head {
+            Head::Choices(counts) => Distribution::of_choices(out, counts),
+            Head::Gaussian(slot) => Distribution::Vector(Gaussian::at_least(out, parts[*slot], self.least_log_std)),
         }
     }
 }

@@ -95,7 +95,8 @@ impl Squashed {
 pub(super) fn vectors(spec: &EnvSpec) -> Result<Bounds> {
     match Bounds::of(&spec.action) {
         Bounds::Choices(_) => {
-            let problem = format!("`{}` takes choices, and this policy acts by vectors of numbers", spec.name);
+            let (name, kind) = (&spec.name, spec.action.kind());
+            let problem = format!("`{name}` takes {kind}, and this policy acts by vectors of numbers");
             Err(Error::config("env", problem))
         }
         bounds => Ok(bounds),

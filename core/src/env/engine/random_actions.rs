@@ -84,7 +84,10 @@ pub(in crate::env) enum Range {
 
 pub(in crate::env) fn ranges(action: &ActionSpace) -> Vec<Range> {
     match action {
-        ActionSpace::Discrete { names } => vec![Range::Choice { count: names.len() as f32 }],
+        ActionSpace::Discrete { .. } | ActionSpace::MultiDiscrete { .. } => {
+            let counts = action.counts().unwrap_or_default();
+            counts.into_iter().map(|count| Range::Choice { count: count as f32 }).collect()
+        }
         ActionSpace::Box { dims } => {
             dims.iter().map(|d| Range::Interval { low: d.low as f32, width: (d.high - d.low) as f32 }).collect()
         }

@@ -1,6 +1,6 @@
 //! Values as words of 32 bits, as they cross between two modules of WebAssembly, which share no memory.
 
-use crate::env::{ActionSpace, Dim, EnvSpec, Goal, Scene, Shape};
+use crate::env::{ActionSpace, Choice, Dim, EnvSpec, Goal, Scene, Shape};
 
 /// Words that are written.
 #[derive(Default)]
@@ -51,6 +51,13 @@ impl WordWriter {
             ActionSpace::Box { dims } => {
                 self.word(1);
                 self.list(dims, Self::dim);
+            }
+            ActionSpace::MultiDiscrete { choices } => {
+                self.word(2);
+                self.list(choices, |words, Choice { name, names }| {
+                    words.text(name);
+                    words.list(names, |words, name| words.text(name));
+                });
             }
         }
         self.len(*horizon);
@@ -178,7 +185,10 @@ impl WordReader<'_> {
             observation: self.list(Self::dim),
             action: match self.word() {
                 0 => ActionSpace::Discrete { names: self.list(Self::text) },
-                _ => ActionSpace::Box { dims: self.list(Self::dim) },
+                1 => ActionSpace::Box { dims: self.list(Self::dim) },
+                _ => ActionSpace::MultiDiscrete {
+                    choices: self.list(|words| Choice { name: words.text(), names: words.list(Self::text) }),
+                },
             },
             horizon: self.len(),
             dt: self.double(),
@@ -244,13 +254,21 @@ mod tests {
         words.scene(&scene);
         let boxes = EnvSpec { action: ActionSpace::continuous(vec![Dim::new("u", -1.0, 1.0)]), ..spec.clone() };
         words.spec(&boxes);
+        let choice = |name: &str, names: &[&str]| Choice {
+            name: name.to_owned(),
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        let several = ActionSpace::multi_discrete(vec![choice("gear", &["1", "2", "zurück"]), choice("", &["on"])]);
+        let several = EnvSpec { action: several, ..spec.clone() };
+        words.spec(&several);
         let mut read = WordReader::new(&words.0);
-        assert_eq!((read.spec(), read.scene(), read.spec()), (spec, scene, boxes));
+        assert_eq!((read.spec(), read.scene(), read.spec(), read.spec()), (spec, scene, boxes, several));
         assert!(read.sound());
         let mut read = WordReader::new(&words.0[..words.0.len() - 1]);
         read.spec();
         read.scene();
         assert!(!read.sound(), "something is left");
+        read.spec();
         read.spec();
         assert!(!read.sound(), "the last word is missing");
         assert_eq!(WordReader::new(&[u32::MAX, 1]).list(WordReader::word), [1], "a length that cannot be");

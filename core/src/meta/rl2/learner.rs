@@ -91,5 +91,5 @@ impl Rl2Net {
 
 /// O + A + 2, the width of observation, previous action (one number per choice), reward and end.
 fn inputs(spec: &EnvSpec) -> usize {
-    spec.observation.len() + spec.action.choices().unwrap_or(spec.action.dim()) + 2
+    spec.observation.len() + spec.action.width() + 2
 }

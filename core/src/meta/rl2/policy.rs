@@ -39,19 +39,14 @@ impl TrialPolicy<'_> {
     }
 
     fn nothing(&self, [k, n]: [usize; 2]) -> Tensor {
-        Tensor::zeros(&[k, n, width(self.space) + 2])
+        Tensor::zeros(&[k, n, self.space.width() + 2])
     }
-}
-
-/// The numbers that show an action to the policy: one per choice, or the vector.
-fn width(space: &ActionSpace) -> usize {
-    space.choices().unwrap_or(space.dim())
 }
 
 /// The previous step of a trial, as a policy is shown it, `[S, M, ·]` each.
 #[derive(Clone, Copy, Debug)]
 pub struct PreviousStep {
-    /// The action; a choice as its number.
+    /// The action; choices as their numbers.
     pub action: Tensor,
     /// Its reward.
     pub reward: Tensor,
@@ -60,12 +55,18 @@ pub struct PreviousStep {
 }
 
 impl PreviousStep {
-    /// The step in the policy's form, `[S, M, A + 2]`: choices are one-hot.
+    /// The step in the policy's form, `[S, M, A + 2]`: choices are one-hot, several one after the other.
     #[track_caller]
     fn shown(&self, space: &ActionSpace) -> Tensor {
         let action = match space {
             ActionSpace::Box { .. } => self.action,
-            ActionSpace::Discrete { .. } => Tensor::iota(&[1, 1, width(space)], 2).to_f32().eq(self.action).to_f32(),
+            ActionSpace::Discrete { .. } | ActionSpace::MultiDiscrete { .. } => {
+                let counts = space.counts().unwrap_or_default();
+                let one_hot = counts.iter().enumerate().map(|(i, count)| {
+                    Tensor::iota(&[1, 1, *count], 2).to_f32().eq(self.action.slice(2, i, i + 1)).to_f32()
+                });
+                Tensor::concat(&one_hot.collect::<Vec<_>>(), 2)
+            }
         };
         Tensor::concat(&[action, self.reward, self.ended], 2)
     }
@@ -78,7 +79,7 @@ impl PreviousStep {
 #[track_caller]
 pub fn augmented(space: &ActionSpace, obs: Tensor, previous: Option<PreviousStep>) -> Tensor {
     match previous {
-        None => obs.pad(2, 0, width(space) + 2),
+        None => obs.pad(2, 0, space.width() + 2),
         Some(previous) => Tensor::concat(&[obs, previous.shown(space)], 2),
     }
 }

@@ -140,7 +140,7 @@ fn steps<'a>(path: &'a HostPath, space: &'a ActionSpace) -> impl Iterator<Item =
     path.rewards.iter().zip(seen).zip(acted).map(move |((reward, seen), drawn)| {
         let action = match space {
             ActionSpace::Box { dims } => dims.iter().zip(drawn).map(|(dim, x)| x.clamp(dim.low, dim.high)).collect(),
-            ActionSpace::Discrete { .. } => drawn.to_vec(),
+            ActionSpace::Discrete { .. } | ActionSpace::MultiDiscrete { .. } => drawn.to_vec(),
         };
         PathStep { state: narrow(seen), action: narrow(&action), reward: *reward }
     })

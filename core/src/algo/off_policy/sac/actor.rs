@@ -3,7 +3,7 @@
 use super::SacConfig;
 use crate::Tensor;
 use crate::dist::{RowNoise, at};
-use crate::env::EnvSpec;
+use crate::env::{ActionSpace, EnvSpec};
 use crate::nn::{Layout, Mlp};
 use crate::policy::{Distribution, NetConfig, Policy, PolicyNet, Squashed};
 use crate::{Error, Result};
@@ -33,23 +33,28 @@ impl SoftActor {
     /// Makes a policy whose slices are added to `layout`.
     pub fn new(layout: &mut Layout, spec: &EnvSpec, config: &SacConfig) -> Result<SoftActor> {
         let (net, first) = (&config.net, config.replay.first_layer());
-        match spec.action.choices() {
-            None if config.sde => {
+        match &spec.action {
+            ActionSpace::MultiDiscrete { .. } => {
+                let (name, kind) = (&spec.name, spec.action.kind());
+                let problem = format!("`{name}` takes {kind}, and SAC acts by one choice or by vectors of numbers");
+                Err(Error::config("env", problem))
+            }
+            ActionSpace::Box { .. } if config.sde => {
                 Squashed::state_dependent(layout, spec, (net, first), config.log_std_init).map(SoftActor::Vectors)
             }
-            Some(_) if config.sde => {
+            ActionSpace::Discrete { .. } if config.sde => {
                 let problem =
                     format!("`{}` takes choices, and noise matrices disturb vectors; set it to false", spec.name);
                 Err(Error::config("sde", problem))
             }
-            None => Squashed::new(layout, spec, net, first).map(SoftActor::Vectors),
-            Some(1) => {
+            ActionSpace::Box { .. } => Squashed::new(layout, spec, net, first).map(SoftActor::Vectors),
+            ActionSpace::Discrete { names } if names.len() == 1 => {
                 let problem = format!("`{}` takes one choice only, so there is nothing to learn", spec.name);
                 Err(Error::config("env", problem))
             }
-            Some(choices) => {
+            ActionSpace::Discrete { names } => {
                 let net = NetConfig { layers: net.clone(), ..NetConfig::default() };
-                Ok(SoftActor::Choices(PolicyNet::numbered(layout, spec, &net, first), choices))
+                Ok(SoftActor::Choices(PolicyNet::numbered(layout, spec, &net, first), names.len()))
             }
         }
     }

@@ -96,7 +96,7 @@ impl<C: OnPolicy> OnPolicyLearner<C> {
         config.validate()?;
         let Parts { sampling, net, memory, stepping, .. } = config.parts();
         let Sampling { envs, minibatches, sde, .. } = *sampling;
-        if sde && spec.action.choices().is_some() {
+        if sde && spec.action.counts().is_some() {
             let problem = format!("the actions of `{}` are choices, which have no noise; set it to false", spec.name);
             return Err(Error::config("sde", problem));
         }
