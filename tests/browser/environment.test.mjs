@@ -48,6 +48,43 @@ test("a module's URL trains in the worker, to the same numbers", () =>
     assert.equal(inWorker.loss, onPage.loss);
   }, { folders }));
 
+test("several choices at once are an array with the number of an option of each", () =>
+  withPage(async (page) => {
+    const seen = await page.evaluate(async () => {
+      const { train } = await import("/quickstudy/index.js");
+      const named = [
+        { name: "gear", choices: ["1", "2", "3"] },
+        { name: "brake", choices: ["off", "on"] },
+      ];
+      const trained = async (choices) => {
+        const steps = [];
+        // The third gear and no brake.
+        const step = (action) => {
+          steps.push([...action]);
+          return { observation: [0], reward: Number(action[0] === 2) + Number(action[1] === 0) };
+        };
+        const spec = { name: "car", observation: 1, action: { choices }, horizon: 8 };
+        const env = { spec, create: () => ({ reset: () => [0], step }) };
+        const config = { envs: 4, horizon: 32, minibatches: 2, hidden: [8], learning_rate: 0.02 };
+        const run = train({ algorithm: "ppo", env, seed: 1, steps: 5000, device: "cpu", config });
+        await run.finished;
+        const [{ returns }] = await run.evaluate(10);
+        const policy = await run.policy();
+        const acted = [...(await policy.act([0, 0]))];
+        policy.dispose();
+        await run.dispose();
+        return { steps, acted, mean: returns.reduce((a, b) => a + b) / returns.length };
+      };
+      return [await trained([3, 2]), await trained(named)];
+    });
+    for (const { steps, acted, mean } of seen) {
+      assert.ok(steps.every(([gear, brake, ...rest]) => gear in [0, 1, 2] && brake in [0, 1] && rest.length === 0));
+      assert.ok(mean > 15, `mean return ${mean} of 16`);
+      assert.deepEqual(acted, [2, 0, 2, 0]);
+    }
+    assert.deepEqual(seen[0].steps, seen[1].steps);
+  }));
+
 test("TRPO trains on it, too", () =>
   withPage(async (page) => {
     const [before, after] = await page.evaluate(async () => {
@@ -260,6 +297,10 @@ test("specs and steps that would train on without a word are refused", () =>
         await told({ ...spec, horizn: 3 }),
         await told({ ...spec, name: undefined }),
         await told({ ...spec, action: 2 }),
+        await told({ ...spec, action: { choices: [3, 0] } }),
+        await told({ ...spec, action: { choices: [3, "two"] } }),
+        await told({ ...spec, action: { choices: ["one", 2] } }),
+        await told({ ...spec, action: { choices: [{ name: "gear" }] } }),
         await told({ ...spec, horizon: "10" }),
         await told(spec, { ...stepped, done: true }),
         await told(spec, { ...stepped, terminated: "no" }),
@@ -270,6 +311,10 @@ test("specs and steps that would train on without a word are refused", () =>
       /unknown property of env\.spec `horizn`; there are name, observation/,
       /env\.spec\.name: expected a name, got undefined/,
       /env\.spec\.action: expected \{ choices \} or \{ vector \}, got 2/,
+      /env\.spec\.action\.choices: expected a whole number of at least 1, got 0/,
+      /env\.spec\.action\.choices: expected a whole number of at least 1, got "two"/,
+      /env\.spec\.action\.choices: expected names, counts of options or/,
+      /env\.spec\.action\.choices: expected names, counts of options or/,
       /env\.spec\.horizon: expected a whole number of at least 1, got "10"/,
       /step: threw: `done` means nothing here: say `terminated`/,
       /step: threw: `terminated` is "no", expected true or false/,

@@ -9,6 +9,7 @@ pub mod golden;
 pub mod gpu;
 pub mod hosted;
 pub mod inputs;
+pub mod panel;
 pub mod process;
 pub mod random_graph;
 pub mod rooms;

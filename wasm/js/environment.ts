@@ -10,14 +10,23 @@ export interface Dim {
   high?: number;
 }
 
+/** One of several choices that an action makes at once: its name, and the names of its options. */
+export interface NamedChoice {
+  name: string;
+  choices: string[];
+}
+
 /** What an environment takes and gives. */
 export interface EnvironmentSpec {
   /** Name in messages and snapshots. */
   name: string;
   /** The observation's numbers, or how many there are. */
   observation: number | Dim[];
-  /** What an agent may do: one of several choices, by number or by name; or a vector of numbers, all with bounds. */
-  action: { choices: number | string[] } | { vector: Required<Dim>[] };
+  /**
+   * What an agent may do: one of several choices, by number or by name; several choices at once, each by the number of
+   * its options or by their names; or a vector of numbers, all with bounds.
+   */
+  action: { choices: number | string[] | number[] | NamedChoice[] } | { vector: Required<Dim>[] };
   /** Steps after which an episode is cut off: what `time_limit` is to a built-in environment. */
   horizon: number;
   /** Parameters that tell tasks apart; none: a single task. */
@@ -53,7 +62,7 @@ export interface Chance {
 export interface Environment {
   /** Start an episode: its first observation. */
   reset(chance: Chance): ArrayLike<number> | Promise<ArrayLike<number>>;
-  /** One step with the number of a choice, or a vector within its bounds. */
+  /** One step with the number of a choice, a vector of such where there are several, or a vector within its bounds. */
   step(action: number | Float64Array, chance: Chance): StepResult | Promise<StepResult>;
   /** The task of the episodes that follow, from the next reset on. */
   setTask?(task: Float64Array): void | Promise<void>;
@@ -100,6 +109,29 @@ class SeededChance implements Chance {
 
 const SPEC = ["name", "observation", "action", "horizon", "task", "info", "dt"];
 
+/** Whether actions are the number of one choice, not several at once or a vector. */
+function isOneChoice(action: EnvironmentSpec["action"]): boolean {
+  if (!("choices" in action)) {
+    return false;
+  }
+  return typeof action.choices === "number" || action.choices.every((choice: unknown) => typeof choice === "string");
+}
+
+/** Names what is wrong with a list of choices: it has the names of one, or the counts or names of several. */
+function checkChoices(choices: unknown[], fail: (what: string) => never): void {
+  const [first] = choices;
+  if (typeof first === "number") {
+    choices.forEach((count) => whole("env.spec.action.choices", count, 1));
+    return;
+  }
+  const named = (choice: unknown): boolean =>
+    typeof choice === "object" && choice !== null && "name" in choice && "choices" in choice;
+  const fits = typeof first === "object" ? named : (choice: unknown): boolean => typeof choice === "string";
+  if (!choices.every(fits)) {
+    fail("names, counts of options or an array of { name, choices }");
+  }
+}
+
 /** Names what is wrong with a spec's shape; ranges are checked where environments are made. */
 function checkSpec(spec: EnvironmentSpec): void {
   only("property of env.spec", spec, SPEC);
@@ -120,7 +152,9 @@ function checkSpec(spec: EnvironmentSpec): void {
   if ((choices === undefined) === (vector === undefined)) {
     expected("action", "{ choices } or { vector }", action);
   }
-  if (choices !== undefined && !Array.isArray(choices)) {
+  if (Array.isArray(choices)) {
+    checkChoices(choices, (what) => expected("action.choices", what, choices));
+  } else if (choices !== undefined) {
     whole("env.spec.action.choices", choices, 1);
   }
   if (vector !== undefined && !Array.isArray(vector)) {
@@ -172,7 +206,7 @@ export function rawSource(definition: EnvironmentDefinition, pause: () => Promis
   only("property of an environment", definition, ["spec", "create"]);
   const { spec } = definition;
   checkSpec(spec);
-  const discrete = typeof spec.action === "object" && "choices" in spec.action;
+  const discrete = isOneChoice(spec.action);
   const dims = spec.task ?? [];
   let since = Date.now();
   return {

@@ -137,8 +137,8 @@ export class Policy {
   }
 
   /**
-   * Acts at one observation, or at several rows of them: the number of a choice, or a vector within its bounds,
-   * for each row.
+   * Acts at one observation, or at several rows of them: the number of a choice, the numbers of several, or a vector
+   * within its bounds, for each row.
    *
    * A policy with a memory draws its actions, and remembers from call to call as long as there are as many rows; tell
    * it by {@link observe} what came of them. `fresh` begins anew, as a new `seed` needs.

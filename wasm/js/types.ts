@@ -64,7 +64,10 @@ export interface Span {
 export interface SpecInfo {
   name: string;
   observation: DimInfo[];
-  action: { kind: "discrete"; names: string[] } | { kind: "box"; dims: DimInfo[] };
+  action:
+    | { kind: "discrete"; names: string[] }
+    | { kind: "box"; dims: DimInfo[] }
+    | { kind: "multidiscrete"; choices: { name: string; names: string[] }[] };
   horizon: number;
   /** Seconds that a step takes in the simulated world. */
   dt: number;

@@ -1,7 +1,7 @@
 //! Environments written in JavaScript.
 
 use js_sys::{Function, Reflect};
-use quickstudy_core::env::{ActionSpace, Dim, EnvSpec};
+use quickstudy_core::env::{ActionSpace, Choice, Dim, EnvSpec};
 use serde::Deserialize;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
@@ -64,11 +64,31 @@ impl NamedDim {
 }
 
 #[derive(Deserialize)]
+struct NamedChoice {
+    name: String,
+    choices: Vec<String>,
+}
+
+#[derive(Deserialize)]
 #[serde(untagged)]
 enum ActionRequest {
-    Choices { choices: Vec<String> },
-    Count { choices: usize },
-    Vector { vector: Vec<NamedDim> },
+    /// One choice.
+    Choices {
+        choices: Vec<String>,
+    },
+    Count {
+        choices: usize,
+    },
+    /// Several choices at once.
+    Counts {
+        choices: Vec<usize>,
+    },
+    Several {
+        choices: Vec<NamedChoice>,
+    },
+    Vector {
+        vector: Vec<NamedDim>,
+    },
 }
 
 #[derive(Deserialize)]
@@ -112,6 +132,18 @@ impl JsEnvSource {
             ActionRequest::Choices { choices } => ActionSpace::Discrete { names: choices },
             ActionRequest::Count { choices } => {
                 ActionSpace::Discrete { names: counted("action.choices", choices, |i| format!("choice {i}"))? }
+            }
+            ActionRequest::Counts { choices } => {
+                let one = |(i, count): (usize, usize)| {
+                    let names = counted("action.choices", count, |option| format!("option {option}"))?;
+                    Ok(Choice { name: format!("choice {i}"), names })
+                };
+                let choices = choices.into_iter().enumerate().map(one).collect::<Thrown<Vec<_>>>()?;
+                ActionSpace::MultiDiscrete { choices }
+            }
+            ActionRequest::Several { choices } => {
+                let one = |NamedChoice { name, choices }| Choice { name, names: choices };
+                ActionSpace::MultiDiscrete { choices: choices.into_iter().map(one).collect() }
             }
             ActionRequest::Vector { vector } => {
                 ActionSpace::Box { dims: vector.into_iter().map(NamedDim::dim).collect() }

@@ -134,7 +134,14 @@ fn specs_that_cannot_work_are_refused() {
     }
     let good = || EnvSpec::new("s", vec![Dim::unbounded("x")], ActionSpace::discrete(&["a"]), 1);
     assert!(EnvDef::new(Spec(good())).is_ok());
+    let choice = |names: &[&str]| Choice::new("c", names);
+    let several = |choices| EnvSpec { action: ActionSpace::multi_discrete(choices), ..good() };
+    let report = check_env(&EnvDef::new(Spec(several(vec![choice(&["a", "b"]), choice(&["a"])]))).unwrap(), None);
+    assert!(report.checks[0].detail.contains("action 2 choices at once of 2, 1 options, state 1"), "{report}");
+    assert!(report.passed(), "{report}");
     let bad = [
+        several(Vec::new()),
+        several(vec![choice(&["a"]), choice(&[])]),
         EnvSpec { observation: Vec::new(), ..good() },
         EnvSpec { action: ActionSpace::discrete(&[]), ..good() },
         EnvSpec { horizon: 0, ..good() },

@@ -36,6 +36,13 @@ pub struct Choice {
     pub names: Vec<String>,
 }
 
+impl Choice {
+    /// A choice among options with these names.
+    pub fn new(name: impl Into<String>, names: &[&str]) -> Self {
+        Self { name: name.into(), names: names.iter().map(|n| (*n).to_owned()).collect() }
+    }
+}
+
 /// The actions that an agent may take.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
@@ -113,8 +120,9 @@ impl ActionSpace {
         self.counts().map_or(self.dim(), |counts| counts.iter().sum())
     }
 
-    /// The kind of its actions in messages, as what an environment takes.
-    pub(crate) fn kind(&self) -> &'static str {
+    /// The kind of its actions in messages: `choices`, `vectors of numbers` or `several choices at once`.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
         match self {
             Self::Discrete { .. } => "choices",
             Self::Box { .. } => "vectors of numbers",

@@ -187,7 +187,7 @@ impl Policy for RecurrentPolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::env::Dim;
+    use crate::env::{Choice, Dim};
     use crate::grad::check::{check, value};
     use crate::nn::Reset;
     use crate::program::State;
@@ -202,9 +202,13 @@ mod tests {
         }
     }
 
-    fn spaces() -> [ActionSpace; 2] {
+    fn spaces() -> [ActionSpace; 3] {
         let arm = |name| Dim::new(name, -1.0, 1.0);
-        [ActionSpace::discrete(&["a", "b", "c"]), ActionSpace::continuous(vec![arm("x"), arm("y")])]
+        [
+            ActionSpace::discrete(&["a", "b", "c"]),
+            ActionSpace::continuous(vec![arm("x"), arm("y")]),
+            ActionSpace::multi_discrete(vec![Choice::new("set", &["on"]), Choice::new("side", &["l", "r"])]),
+        ]
     }
 
     fn policy(action: &ActionSpace) -> (Layout, RecurrentPolicy) {
@@ -278,6 +282,7 @@ mod tests {
             let actions = match &space {
                 ActionSpace::Discrete { .. } => (0..t * s * b).map(|i| (i % 3) as f64).collect(),
                 ActionSpace::Box { .. } => numbers(t * s * b * 2, 4),
+                ActionSpace::MultiDiscrete { .. } => (0..t * s * b).flat_map(|i| [0.0, (i % 2) as f64]).collect(),
             };
             let point =
                 [(vec![s, layout.len()], numbers(s * layout.len(), 5)), (vec![t, s, b, 2], numbers(t * s * b * 2, 6))];
@@ -300,6 +305,8 @@ mod tests {
             (&spaces()[0], vec![2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1, 0.0, -0.1], -0.491070956233215),
             // Mean (1.1, −0.1), ln σ = (0, ln 2); density at (0, 0).
             (&spaces()[1], vec![2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1, -0.1, 0.0, 2f64.ln()], -3.137274246969291),
+            // Logits 1.1 of the first choice's only option, 0 and ln 3 of the second's; ln ¼.
+            (&spaces()[2], vec![2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1, 0.0, 3f64.ln()], 0.25f64.ln()),
         ] {
             let (layout, policy) = policy(space);
             let theta = [vec![0.0; layout.len() - tail.len()], tail].concat();

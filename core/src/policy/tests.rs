@@ -1,7 +1,7 @@
 //! Policies at play in environments.
 
 use super::*;
-use crate::env::{EnvDef, builtin};
+use crate::env::{ActionSpace, Choice, EnvDef, EnvSpec, builtin};
 use crate::nn::{Layout, Reset};
 use crate::play::{Amount, Keys, Play, Steps};
 use crate::tensor::Named;
@@ -82,6 +82,31 @@ fn even_draws_reach_all_of_the_action_space() {
         assert!((mean - 0.5 * (low + high)).abs() < 4.0 * expected / n.sqrt(), "{name}: {mean}");
         assert!((deviation / expected - 1.0).abs() < 0.02, "{name}: {deviation} {expected}");
     }
+}
+
+#[test]
+fn even_draws_of_several_choices_reach_each_option_of_each() {
+    let draw = |counts: &[usize]| {
+        let device = Device::cpu(1);
+        let mut program = Program::new(&device, |cx| {
+            let key = [3, 4].map(|word| Tensor::constant_u32(word).broadcast_to(&[1, 1]));
+            cx.output("drawn", Bounds::Choices(counts.to_vec()).uniform(&crate::dist::RowNoise::new(key, 6000)));
+        })
+        .unwrap();
+        let out = program.run(&State::new(), &[], &[]).unwrap();
+        pollster::block_on(device.read(out.get("drawn").unwrap())).unwrap()
+    };
+    let counts = [3, 2, 5];
+    let drawn = draw(&counts);
+    assert_eq!(drawn.len(), 3 * 6000);
+    for (choice, count) in counts.into_iter().enumerate() {
+        let column = || drawn.iter().skip(choice).step_by(3);
+        for option in 0..count {
+            let (share, p) = (column().filter(|x| **x == option as f64).count() as f64 / 6000.0, 1.0 / count as f64);
+            assert!((share - p).abs() < 4.0 * (p * (1.0 - p) / 6000.0).sqrt(), "{choice} {option}: {share}");
+        }
+    }
+    assert_eq!(draw(&[3]), drawn.iter().step_by(3).copied().collect::<Vec<_>>(), "one choice is the first of several");
 }
 
 #[test]
@@ -287,14 +312,24 @@ fn deviations_stop_at_the_lowest_one_and_have_a_gradient_above_it() {
 fn a_policy_says_which_environments_it_cannot_act_in() {
     let (mut layout, config) = (Layout::new(), config());
     let (choices, vectors) = (builtin("cartpole").unwrap(), builtin("pendulum").unwrap());
+    let choice = Choice::new("gear", &["1", "2"]);
+    let action = ActionSpace::multi_discrete(vec![choice.clone(), choice]);
+    let several = EnvSpec { action, name: "car".into(), ..choices.spec().clone() };
     let errors = [
         Squashed::new(&mut layout, choices.spec(), &config.layers, 0).unwrap_err(),
         Disturbed::new(&mut layout, choices.spec(), &config.layers, 0, Noise::Gaussian).unwrap_err(),
         EpsilonGreedy::new(&mut layout, vectors.spec(), &config.layers, 0).unwrap_err(),
+        Squashed::new(&mut layout, &several, &config.layers, 0).unwrap_err(),
+        EpsilonGreedy::new(&mut layout, &several, &config.layers, 0).unwrap_err(),
     ];
-    for (error, part) in
-        errors.iter().zip(["`cartpole` takes choices", "`cartpole` takes choices", "`pendulum` takes vectors"])
-    {
+    let parts = [
+        "`cartpole` takes choices",
+        "`cartpole` takes choices",
+        "`pendulum` takes vectors",
+        "`car` takes several choices at once, and this policy acts by vectors of numbers",
+        "`car` takes several choices at once, and this policy acts by choices, one at a time",
+    ];
+    for (error, part) in errors.iter().zip(parts) {
         assert!(error.to_string().contains(part), "{error}");
     }
 }

@@ -4,7 +4,7 @@ use crate::curve::short_count;
 use crate::known;
 use crate::outcome::Stop;
 use crate::progress::say;
-use quickstudy_core::env::{ActionSpace, Dim, TIME_LIMIT, builtin_parameters};
+use quickstudy_core::env::{ActionSpace, Choice, Dim, TIME_LIMIT, builtin_parameters};
 use quickstudy_core::train::presets;
 
 /// Arguments of `quickstudy list`.
@@ -257,6 +257,16 @@ fn action(space: &ActionSpace) -> String {
                 format!("{} in {} to {}", names.join(", "), dims[0].low, dims[0].high)
             });
             ranges.collect::<Vec<_>>().join(", ")
+        }
+        ActionSpace::MultiDiscrete { choices } => {
+            let one = |Choice { name, names }: &Choice| format!("{name} of {}: {}", names.len(), names.join(", "));
+            let short = |Choice { name, names }: &Choice| format!("{name} of {}", names.len());
+            let (all, few) = (choices.iter().map(one).collect::<Vec<_>>().join("; "), &choices[..]);
+            match few {
+                _ if all.len() <= 34 => all,
+                [first, .., last] if few.len() > 4 => format!("{}: {} … {}", few.len(), short(first), short(last)),
+                _ => few.iter().map(short).collect::<Vec<_>>().join(", "),
+            }
         }
     }
 }

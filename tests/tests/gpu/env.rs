@@ -106,7 +106,10 @@ impl Stepper {
 /// Actions of a step for each row: any choice, or a little more than the box.
 fn actions(env: &EnvDef, random: &mut Threefry) -> Vec<f32> {
     let mut one = |_| match &env.spec().action {
-        ActionSpace::Discrete { names } => vec![(random.uniform() * names.len() as f64).floor() as f32],
+        ActionSpace::Discrete { .. } | ActionSpace::MultiDiscrete { .. } => {
+            let counts = env.spec().action.counts().unwrap();
+            counts.into_iter().map(|count| (random.uniform() * count as f64).floor() as f32).collect()
+        }
         ActionSpace::Box { dims } => {
             dims.iter().map(|d| (1.2 * (d.low + (d.high - d.low) * random.uniform())) as f32).collect()
         }

@@ -153,7 +153,9 @@ fn sample(dims: &[(f64, f64)], rng: &mut rng::Threefry) -> Vec<f32> {
 
 fn action_bounds(spec: &EnvSpec) -> Vec<(f64, f64)> {
     match &spec.action {
-        ActionSpace::Discrete { names } => vec![(0.0, names.len() as f64 - 0.01)],
+        ActionSpace::Discrete { .. } | ActionSpace::MultiDiscrete { .. } => {
+            spec.action.counts().unwrap().into_iter().map(|count| (0.0, count as f64 - 0.01)).collect()
+        }
         ActionSpace::Box { dims } => dims.iter().map(|d| (1.5 * d.low, 1.5 * d.high)).collect(),
     }
 }

@@ -254,11 +254,8 @@ mod tests {
         words.scene(&scene);
         let boxes = EnvSpec { action: ActionSpace::continuous(vec![Dim::new("u", -1.0, 1.0)]), ..spec.clone() };
         words.spec(&boxes);
-        let choice = |name: &str, names: &[&str]| Choice {
-            name: name.to_owned(),
-            names: names.iter().map(|name| (*name).to_owned()).collect(),
-        };
-        let several = ActionSpace::multi_discrete(vec![choice("gear", &["1", "2", "zurück"]), choice("", &["on"])]);
+        let several =
+            ActionSpace::multi_discrete(vec![Choice::new("gear", &["1", "2", "zurück"]), Choice::new("", &["on"])]);
         let several = EnvSpec { action: several, ..spec.clone() };
         words.spec(&several);
         let mut read = WordReader::new(&words.0);

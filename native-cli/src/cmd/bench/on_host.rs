@@ -51,8 +51,10 @@ async fn stepping(executor: &mut dyn Executor, seconds: f64) -> quickstudy_core:
 /// Actions anywhere in their space.
 fn draw(space: &ActionSpace, dice: &mut Threefry, actions: &mut [f64]) {
     match space {
-        ActionSpace::Discrete { names } => {
-            actions.iter_mut().for_each(|action| *action = (dice.uniform() * names.len() as f64).floor());
+        ActionSpace::Discrete { .. } | ActionSpace::MultiDiscrete { .. } => {
+            let counts = space.counts().unwrap_or_default();
+            let all = actions.iter_mut().zip(counts.iter().cycle());
+            all.for_each(|(action, count)| *action = (dice.uniform() * *count as f64).floor());
         }
         ActionSpace::Box { dims } => {
             let all = actions.iter_mut().zip(dims.iter().cycle());

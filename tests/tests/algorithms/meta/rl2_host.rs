@@ -15,6 +15,7 @@ use quickstudy_core::policy::{Acting, MemoryConfig, RecurrentConfig};
 use quickstudy_core::rng::Key;
 use quickstudy_core::train::{Evaluator, Layer, Session, Setup};
 use quickstudy_core::{Array, Context, DType, Device, Program, Result, State, Tensor};
+use quickstudy_tests::panel::Panel;
 
 /// Tasks, environments of each, and episodes of a trial.
 const SIZES: [usize; 3] = [3, 2, 2];
@@ -66,9 +67,13 @@ impl Read {
     }
 }
 
+fn found(name: &str) -> EnvDef {
+    if name == "hidden-panel" { Panel::Hidden.env() } else { builtin(name).unwrap() }
+}
+
 impl Subject {
     fn new(env: &str, carry_over: bool) -> Subject {
-        let (env, device) = (builtin(env).unwrap(), Device::cpu(1));
+        let (env, device) = (found(env), Device::cpu(1));
         let net = RecurrentConfig::default();
         let net = RecurrentConfig { memory: MemoryConfig { units: 8, ..net.memory }, orthogonal_init: false, ..net };
         let config = Rl2Config { carry_over, net, ..Rl2Config::default() };
@@ -136,15 +141,16 @@ impl Subject {
     /// The action in the form that the environment gets.
     fn limited(&self, action: &[f64]) -> Vec<f64> {
         match &self.env.spec().action {
-            ActionSpace::Discrete { .. } => action.to_vec(),
+            ActionSpace::Discrete { .. } | ActionSpace::MultiDiscrete { .. } => action.to_vec(),
             ActionSpace::Box { dims } => action.iter().zip(dims).map(|(x, dim)| x.clamp(dim.low, dim.high)).collect(),
         }
     }
 
     /// Action, reward and end in the form that the policy is shown.
     fn shown(&self, action: &[f64], reward: f64, terminated: bool) -> Vec<f64> {
-        let action = match self.env.spec().action.choices() {
-            Some(n) => (0..n).map(|i| f64::from(u8::from(action[0] == i as f64))).collect(),
+        let one_hot = |(a, n): (&f64, usize)| (0..n).map(|i| f64::from(u8::from(*a == i as f64))).collect::<Vec<_>>();
+        let action = match self.env.spec().action.counts() {
+            Some(counts) => action.iter().zip(counts).flat_map(one_hot).collect(),
             None => action.to_vec(),
         };
         [action, vec![reward, f64::from(u8::from(terminated))]].concat()
@@ -159,8 +165,9 @@ fn by_env(samples: &Samples) -> Vec<Vec<&HostPath>> {
     (0..SIZES[0] * SIZES[1]).map(of).collect()
 }
 
-/// Episodes that end early, at different steps of each environment; and a time limit with a vector for an action.
-const ENVS: [&str; 2] = ["grid-world", "point-robot"];
+/// Episodes that end early, at different steps of each environment; a time limit with a vector for an action; and
+/// actions of several choices at once.
+const ENVS: [&str; 3] = ["grid-world", "point-robot", "hidden-panel"];
 
 #[test]
 fn exploring_on_the_host_is_a_trial_on_the_device() {

@@ -13,6 +13,7 @@ mod memory;
 mod one_of;
 mod parts;
 mod resume;
+mod several_choices;
 mod snapshots;
 mod steps_made;
 mod time_limit;

@@ -3,7 +3,7 @@
 use super::{Minibatch, Sampling};
 use crate::Tensor;
 use crate::algo::ActorCritic;
-use crate::env::{ActionSpace, Dim, EnvSpec};
+use crate::env::{ActionSpace, Choice, Dim, EnvSpec};
 use crate::grad::check::check;
 use crate::policy::{DeviationConfig, NetConfig};
 use crate::rng::Threefry;
@@ -21,10 +21,13 @@ pub fn net(space: ActionSpace, hidden: Vec<usize>, sde: bool) -> ActorCritic {
     ActorCritic::new(&spec, &config, &Sampling { sde, ..Sampling::default() })
 }
 
-/// The kinds of policies: of three choices, of vectors of two numbers, and of these with state-dependent exploration.
-fn kinds() -> [(ActionSpace, bool); 3] {
+/// The kinds of policies: of three choices, of vectors of two numbers, of these with state-dependent exploration, and of
+/// two choices at once.
+fn kinds() -> [(ActionSpace, bool); 4] {
     let vector = || ActionSpace::continuous(vec![Dim::new("a", -1.0, 1.0); 2]);
-    [(ActionSpace::discrete(&["l", "m", "r"]), false), (vector(), false), (vector(), true)]
+    let several =
+        ActionSpace::multi_discrete(vec![Choice::new("c", &["l", "m", "r"]), Choice::new("d", &["off", "on"])]);
+    [(ActionSpace::discrete(&["l", "m", "r"]), false), (vector(), false), (vector(), true), (several, false)]
 }
 
 /// Makes a tensor `[1, B, width]` of numbers.
@@ -48,11 +51,15 @@ pub struct DrawnBatch {
 
 impl DrawnBatch {
     /// Draws a batch from a normal distribution; choices have all three values.
-    pub fn draw(net: &ActorCritic, random: &mut Threefry) -> DrawnBatch {
+    pub fn draw(space: &ActionSpace, random: &mut Threefry) -> DrawnBatch {
         let mut numbers = |n: usize| (0..n).map(|_| 0.7 * random.normal()).collect::<Vec<f64>>();
         let (obs, logp_old) = (numbers(ROWS * 2), numbers(ROWS));
         let [value_old, advantage, returns] = [(); 3].map(|()| numbers(ROWS));
-        let action = if net.actions() == 1 { vec![0.0, 1.0, 2.0, 2.0, 0.0] } else { numbers(ROWS * 2) };
+        let action = match space {
+            ActionSpace::Discrete { .. } => vec![0.0, 1.0, 2.0, 2.0, 0.0],
+            ActionSpace::Box { .. } => numbers(ROWS * 2),
+            ActionSpace::MultiDiscrete { .. } => vec![0.0, 1.0, 2.0, 0.0, 1.0, 1.0, 2.0, 1.0, 0.0, 0.0],
+        };
         // These are near the log-probabilities of the policies here, so that some ratios are clipped.
         let logp_old = logp_old.iter().map(|x| x - 1.3).collect();
         DrawnBatch { obs, action, logp_old, value_old, advantage, returns }
@@ -78,11 +85,11 @@ impl DrawnBatch {
 #[track_caller]
 pub fn check_derivatives([relative, absolute]: [f64; 2], loss: impl Fn(&ActorCritic, &[Tensor], &Minibatch) -> Tensor) {
     for (space, sde) in kinds() {
-        let net = net(space, vec![3], sde);
+        let net = net(space.clone(), vec![3], sde);
         let mut random = Threefry::new([1, u32::from(sde)]);
         let mut theta = net.layout.init(INIT);
         theta.iter_mut().for_each(|x| *x += 0.21 * random.normal());
-        let batch = DrawnBatch::draw(&net, &mut random);
+        let batch = DrawnBatch::draw(&space, &mut random);
         // State-dependent noise stops the gradient at the features on purpose: only the slice of the noise is checked
         // there.
         let (fixed, free) = theta.split_at(if sde { theta.len() - 6 } else { 1 });

@@ -142,9 +142,10 @@ mod tests {
     /// except in the observations.
     #[test]
     fn losses_of_the_rows_that_count_are_those_without_the_others() {
-        let net = net(ActionSpace::discrete(&["l", "m", "r"]), vec![3], false);
+        let space = ActionSpace::discrete(&["l", "m", "r"]);
+        let net = net(space.clone(), vec![3], false);
         let theta = net.layout.init(INIT);
-        let drawn = DrawnBatch::draw(&net, &mut Threefry::new([3, 4]));
+        let drawn = DrawnBatch::draw(&space, &mut Threefry::new([3, 4]));
         let device = Device::reference();
         let numbers = |whole: bool, clipped: bool| {
             let mut program = Program::new(&device, |cx| {

@@ -98,8 +98,9 @@ mod tests {
 
     #[test]
     fn a_policy_that_has_not_moved_loses_minus_the_mean_advantage() {
-        let net = net(ActionSpace::discrete(&["l", "m", "r"]), vec![3], false);
-        let batch = DrawnBatch::draw(&net, &mut Threefry::new([5, 6]));
+        let space = ActionSpace::discrete(&["l", "m", "r"]);
+        let net = net(space.clone(), vec![3], false);
+        let batch = DrawnBatch::draw(&space, &mut Threefry::new([5, 6]));
         let theta = net.layout.init([1, 2]);
         let device = Device::reference();
         let mut program = Program::new(&device, |cx| {

@@ -1,0 +1,157 @@
+//! Actions of several choices at once: each algorithm trains on them or says what it needs, and PPO learns.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use pollster::block_on;
+use quickstudy_core::algo::{AlgorithmDef, Family, PPO};
+use quickstudy_core::env::EnvDef;
+use quickstudy_core::host::EnvPlace;
+use quickstudy_core::train::{Evaluator, Layer, MetaTest, Own, Session, Setup, small};
+use quickstudy_core::{Device, Result};
+use quickstudy_tests::every::{every, own};
+use quickstudy_tests::hosted::hosted;
+use quickstudy_tests::panel::{BEST, POSITIONS, Panel, RANDOM};
+use toml::Table;
+
+/// The algorithms that act by one choice or by a vector alone, and what they say that they need.
+const REFUSING: [(&str, &str); 6] = [
+    ("dqn", "acts by choices, one at a time"),
+    ("dql", "acts by choices, one at a time"),
+    ("ddpg", "acts by vectors of numbers"),
+    ("td3", "acts by vectors of numbers"),
+    ("sac", "acts by one choice or by vectors of numbers"),
+    ("pearl", "acts by vectors of numbers"),
+];
+
+fn device() -> Device {
+    Device::cpu(1)
+}
+
+fn panel(def: &AlgorithmDef) -> EnvDef {
+    match def.family {
+        Family::SingleTask => Panel::Shown.env(),
+        Family::Memory | Family::Gradients | Family::Inference => Panel::Hidden.env(),
+    }
+}
+
+fn resolve(def: &'static AlgorithmDef, env: impl Into<EnvPlace>, settings: &Table, steps: u64) -> Result<Setup> {
+    let layer = Layer { origin: "test".into(), settings: settings.clone() };
+    Setup::resolve(def, env, &[3, 4], Some(steps), &[layer])
+}
+
+fn table(text: &str) -> Table {
+    toml::from_str(text).unwrap()
+}
+
+fn finish(session: &mut Session) {
+    while !session.done() {
+        for (name, value) in block_on(session.step()).unwrap().iter().flatten() {
+            assert!(value.is_finite() || !name.starts_with("train/"), "{name} is {value}");
+        }
+    }
+}
+
+fn snapshots(session: &Session) -> Vec<Vec<u8>> {
+    (0..session.setup().seeds.len()).map(|index| block_on(session.snapshot(index)).unwrap()).collect()
+}
+
+/// Trains in programs, with a break, and on the host; reads the policy from its file, and plays or adapts it.
+fn trains(def: &'static AlgorithmDef, settings: &Table) {
+    let (env, name) = (panel(def), def.name);
+    let batch = resolve(def, env.clone(), settings, 10_000).unwrap().batch();
+    let new = |place: EnvPlace| Session::new(&device(), &resolve(def, place, settings, 3 * batch).unwrap()).unwrap();
+    let mut whole = new(env.clone().into());
+    let first = block_on(whole.parameters(1)).unwrap();
+    finish(&mut whole);
+    let parameters = block_on(whole.parameters(1)).unwrap();
+    assert!(name == "nop" || first != parameters, "{name}: nothing was learnt");
+
+    let mut broken = new(env.clone().into());
+    drop(block_on(broken.step()).unwrap());
+    let saved = snapshots(&broken);
+    let files: Vec<&[u8]> = saved.iter().map(Vec::as_slice).collect();
+    let here = || Own { env: Some(env.clone().into()), ..own(None) };
+    let mut resumed = Session::restore_with(&device(), here(), &files).unwrap();
+    finish(&mut resumed);
+    assert!(snapshots(&resumed) == snapshots(&whole), "{name}: resumed");
+
+    let mut outside = new(hosted(&env));
+    finish(&mut outside);
+    assert!(block_on(outside.parameters(1)).unwrap() == parameters, "{name}: on the host");
+
+    let file = block_on(whole.policy_snapshot(0)).unwrap();
+    let mut policy = Evaluator::load_with(&device(), here(), &file).unwrap();
+    let drawn = !def.family.in_rounds();
+    let played = block_on(policy.evaluate(4, 7, drawn)).unwrap();
+    assert!(played.iter().all(|episode| (0.0..=BEST).contains(&episode.ret)), "{name}: {played:?}");
+    if def.family.in_rounds() {
+        let test = MetaTest { tasks: 2, rollouts: Some(1), ..MetaTest::default() };
+        let stages = block_on(policy.adapt(test)).unwrap().stages;
+        let actions = stages.iter().flat_map(|stage| &stage.paths).flatten().map(|step| &step.action);
+        let fits = |(a, n): (&f32, usize)| a.fract() == 0.0 && (0.0..n as f32).contains(a);
+        assert!(actions.clone().next().is_some());
+        for action in actions {
+            assert!(action.len() == 3 && action.iter().zip(POSITIONS).all(fits), "{name}: {action:?}");
+        }
+    }
+}
+
+#[test]
+fn each_algorithm_trains_or_says_what_it_needs() {
+    let mut refused = 0;
+    for def in every() {
+        let (_, settings) = small(def).unwrap();
+        match REFUSING.iter().find(|(name, _)| *name == def.name) {
+            None => trains(def, &settings),
+            Some((name, needs)) => {
+                let env = panel(def);
+                let has = format!("env: `{}` takes several choices at once, and ", env.spec().name);
+                let message = resolve(def, env, &settings, 10_000).unwrap_err().to_string();
+                assert!(message.starts_with(&has) && message.ends_with(needs), "{name}: {message}");
+                refused += 1;
+            }
+        }
+    }
+    assert_eq!(refused, REFUSING.len());
+}
+
+#[test]
+fn policies_with_a_memory_train_on_them() {
+    for cell in ["gru", "lstm"] {
+        let text = "envs = 4\nhorizon = 12\nminibatches = 1\nepochs = 2\nhidden = [8]\nunits = 6\n";
+        trains(&PPO, &table(&format!("{text}cell = \"{cell}\"\n")));
+    }
+}
+
+#[test]
+fn noise_and_deviations_of_vectors_are_refused() {
+    for (name, text, key) in [("ppo", "sde = true", "sde: "), ("promp", "learn_std = false", "learn_std: ")] {
+        let def = every().into_iter().find(|def| def.name == name).unwrap();
+        let message = resolve(def, panel(def), &table(text), 10_000).unwrap_err().to_string();
+        assert!(message.starts_with(key) && message.contains("choices"), "{message}");
+    }
+}
+
+/// The mean returns of actions that are drawn, and of the most probable ones.
+fn returns(session: &Session) -> [f64; 2] {
+    let file = block_on(session.policy_snapshot(0)).unwrap();
+    let here = Own { env: Some(Panel::Shown.env().into()), ..own(None) };
+    let mut policy = Evaluator::load_with(&device(), here, &file).unwrap();
+    [false, true].map(|deterministic| {
+        let episodes = block_on(policy.evaluate(500, 7, deterministic)).unwrap();
+        episodes.iter().map(|episode| episode.ret).sum::<f64>() / 500.0
+    })
+}
+
+#[test]
+fn ppo_learns_all_choices() {
+    let text = "envs = 16\nhorizon = 32\nminibatches = 4\nepochs = 4\nhidden = [32]\nlearning_rate = 5e-3\n";
+    let setup = resolve(&PPO, Panel::Shown.env(), &table(text), 40_000).unwrap();
+    let mut session = Session::new(&device(), &setup).unwrap();
+    let [before, _] = returns(&session);
+    finish(&mut session);
+    let [drawn, best] = returns(&session);
+    println!("{before} {drawn} {best}: drawn before and after training, the most probable actions after it");
+    // The first policy is nearly even: 4 standard errors of 500 means over 8 steps of three coins.
+    assert!((before - RANDOM).abs() < 0.6, "{before} {RANDOM}");
+    assert!(drawn > 0.95 * BEST && best > 0.99 * BEST, "{drawn} {best}");
+}
