@@ -60,6 +60,8 @@ pub enum Verb {
     Bench(cmd::bench::BenchArgs),
     /// List what there is to compute on: the CPU and GPUs
     Devices(cmd::devices::DevicesArgs),
+    /// Show which Python runs environments of Gymnasium, and what it has
+    Python(cmd::python::PythonVerbArgs),
 }
 
 /// Suggests the right command where a name stands without its flag, as in `train ppo cartpole`, where a setting is
@@ -182,6 +184,7 @@ pub fn main() -> ExitCode {
         Verb::List(args) => cmd::list::run(&args),
         Verb::Bench(args) => cmd::bench::run(&args),
         Verb::Devices(args) => cmd::devices::run(&args),
+        Verb::Python(args) => cmd::python::run(&args),
     };
     // An error of the command matters more than one of its output, which most likely is the same.
     match result.and_then(|()| output::check()) {

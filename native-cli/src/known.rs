@@ -9,10 +9,11 @@ use quickstudy_core::algo::AlgorithmDef;
 use quickstudy_core::env::builtin_names;
 use quickstudy_core::host::EnvPlace;
 use quickstudy_core::settings::SettingDoc;
-use quickstudy_core::train::{ALGORITHMS, METRIC_DOCS, Own};
+use quickstudy_core::train::{ALGORITHMS, METRIC_DOCS, Own, PlaceBySpec};
 use quickstudy_core::{Error, Result};
 
 use crate::outcome::Stop;
+use crate::python;
 
 struct Added {
     algorithms: Vec<&'static AlgorithmDef>,
@@ -123,10 +124,14 @@ pub fn environment_names() -> Vec<&'static str> {
 }
 
 /// The environment of that name, with parameters after a colon: a built-in one's own, and `time_limit`, which all take.
+/// For one of Python, `gymnasium:ID`, Python is started.
 ///
 /// # Errors
 /// As [`EnvPlace::find`].
 pub fn environment(name: &str) -> Result<EnvPlace> {
+    if let Some(place) = python::place(name) {
+        return place;
+    }
     EnvPlace::find(name, environments()).map_err(|error| match error {
         Error::Unknown { kind: "environment", .. } => Error::unknown("environment", name, environment_names()),
         other => other,
@@ -136,7 +141,8 @@ pub fn environment(name: &str) -> Result<EnvPlace> {
 /// The added environments and algorithms, for whoever reads snapshots.
 #[must_use]
 pub fn own() -> Own<'static> {
-    Own { env: None, environments: environments(), algorithms: &added().algorithms }
+    let by_spec = Some(python::place_with as PlaceBySpec);
+    Own { env: None, environments: environments(), algorithms: &added().algorithms, by_spec }
 }
 
 #[cfg(test)]

@@ -41,6 +41,7 @@ pub mod picture_file;
 pub mod plan;
 pub mod progress;
 pub mod provenance;
+pub mod python;
 pub mod quote;
 pub mod raster;
 pub mod recover;

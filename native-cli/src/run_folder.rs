@@ -92,7 +92,7 @@ pub fn kept_name(env_steps: u64) -> String {
 #[must_use]
 pub fn default_name(env: &str, algorithm: &str, seed: u64) -> String {
     // Parameters of an environment, `bandit:arms=10,pulls=100`, hold signs that some file systems do not take.
-    let env = env.replace([':', ','], "-").replace('=', "");
+    let env = env.replace([':', ',', '/', '?', '&', '\\'], "-").replace(['=', '"'], "");
     format!("{env}-{algorithm}-s{seed}")
 }
 

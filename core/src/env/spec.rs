@@ -2,17 +2,29 @@
 
 use std::ops::Range;
 
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// One number of an observation, an action or a task: its name and the range it keeps to.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Dim {
     /// Name in plots and messages.
     pub name: String,
     /// Smallest value; −∞ if unbounded.
+    #[serde(deserialize_with = "low")]
     pub low: f64,
     /// Largest value; ∞ if unbounded.
+    #[serde(deserialize_with = "high")]
     pub high: f64,
+}
+
+/// Reads a lower bound. JSON has no infinities, and writes `null` for them.
+fn low<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or(f64::NEG_INFINITY))
+}
+
+/// Reads an upper bound.
+fn high<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or(f64::INFINITY))
 }
 
 impl Dim {
@@ -28,7 +40,7 @@ impl Dim {
 }
 
 /// One of the choices that an action of several makes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
     /// Name in plots and messages.
     pub name: String,
@@ -44,7 +56,7 @@ impl Choice {
 }
 
 /// The actions that an agent may take.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum ActionSpace {
     /// One of several choices; the action is its index, as a float.
@@ -135,7 +147,7 @@ impl ActionSpace {
 ///
 /// Each step is worth −1 and the one that reaches the goal 0, which ends the episode: what was reached may then
 /// stand for what was sought (arXiv:1707.01495).
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Goal {
     /// The numbers of an observation that say what is reached.
     pub achieved: Range<usize>,
@@ -162,7 +174,7 @@ impl Goal {
 }
 
 /// Everything fixed about an environment.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EnvSpec {
     /// Name in messages, files and on the command line.
     pub name: String,
@@ -183,7 +195,7 @@ pub struct EnvSpec {
     /// drawn through these.
     pub plane: Option<[usize; 2]>,
     /// Names the shapes that it is drawn with, beside the agent: `green: the goal`; empty if nothing needs a name.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub legend: String,
     /// The places of its goals in observations, if it has such.
     #[serde(skip_serializing_if = "Option::is_none")]

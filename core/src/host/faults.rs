@@ -36,8 +36,10 @@ pub struct Faults {
     pub failed: u64,
     /// Calls that returned invalid values: too few numbers or too many, NaN, or an infinity.
     pub nonsense: u64,
-    /// Calls that took longer than the limit, each of which left an abandoned thread behind.
+    /// Calls that took longer than the limit. Where environments are on threads, each left one behind.
     pub hung: u64,
+    /// Processes of environments that ended by themselves.
+    pub died: u64,
     /// One of the latest faults, with the environment's name and number.
     pub last: Option<Error>,
 }
@@ -46,7 +48,7 @@ impl Faults {
     /// The number of faults of all kinds.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.panicked + self.failed + self.nonsense + self.hung
+        self.panicked + self.failed + self.nonsense + self.hung + self.died
     }
 
     /// Adds the counts of another thread.
@@ -56,17 +58,18 @@ impl Faults {
         self.failed += more.failed;
         self.nonsense += more.nonsense;
         self.hung += more.hung;
+        self.died += more.died;
         self.last = more.last.clone().or(self.last.take());
     }
 
-    /// Counts one more fault.
-    pub(super) fn count(&mut self, kind: FaultKind, error: Error) {
+    /// Counts one more fault. Executors of one's own may count theirs so.
+    pub fn count(&mut self, kind: FaultKind, error: Error) {
         let counter = match kind {
             FaultKind::Panicked => &mut self.panicked,
             FaultKind::Failed => &mut self.failed,
             FaultKind::Nonsense => &mut self.nonsense,
-            #[cfg(feature = "parallel")]
             FaultKind::Hung => &mut self.hung,
+            FaultKind::Died => &mut self.died,
         };
         *counter += 1;
         self.last = Some(error);
@@ -75,13 +78,17 @@ impl Faults {
 
 /// The way in which a call went wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FaultKind {
+pub enum FaultKind {
+    /// It panicked.
     Panicked,
+    /// It returned an error.
     Failed,
+    /// It returned invalid values.
     Nonsense,
-    /// Only calls on a thread of their own can be found to hang.
-    #[cfg(feature = "parallel")]
+    /// It took longer than the limit. Only calls on a thread or in a process of their own can be found to hang.
     Hung,
+    /// The process of the environment ended.
+    Died,
 }
 
 /// A call that went wrong: how, and a description of the problem.

@@ -69,9 +69,9 @@ pub(crate) use episode_state::cut_off;
 
 pub use actor::{Acted, Actor};
 pub use executor::{Executor, Fleet, Stepped};
-pub use faults::Faults;
 #[cfg(feature = "parallel")]
 pub use faults::Tolerance;
+pub use faults::{FaultKind, Faults};
 pub use fleet_size::FleetSize;
 pub use host_env::{Chance, HostEnv, SUCCESS, Transition};
 pub use iterative::IterativeExecutor;

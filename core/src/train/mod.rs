@@ -54,7 +54,7 @@ pub use session::restored::stacks;
 pub use session::snapshots::{SegmentRows, SnapshotParts, Snapshots};
 pub use session::{Row, Session};
 pub use setup::metric_docs::METRIC_DOCS;
-pub use setup::own::Own;
+pub use setup::own::{Own, PlaceBySpec};
 pub use setup::presets::{Preset, preset, presets};
 pub use setup::register::{ALGORITHMS, algorithm};
 #[cfg(any(test, feature = "debug"))]

@@ -11,6 +11,7 @@ use crate::outcome::Stop;
 use crate::output;
 use crate::picture_file::{Format, check_place};
 use crate::progress::{grouped, say};
+use crate::python::PythonArgs;
 use crate::run_folder;
 use crate::sheet::Sheet;
 use crate::stats;
@@ -92,6 +93,9 @@ pub struct AdaptArgs {
     /// Where to compute
     #[command(flatten)]
     pub device: DeviceArgs,
+    /// How environments of Python are run
+    #[command(flatten)]
+    pub python: PythonArgs,
 }
 
 /// Runs the verb.
@@ -100,6 +104,7 @@ pub struct AdaptArgs {
 /// [`Stop`] with code 2 if there is no such snapshot, its policy does not adapt or a file cannot be
 /// written; with code 1 if adaptation fails.
 pub fn run(args: &AdaptArgs) -> Result<(), Stop> {
+    args.python.set();
     let path = run_folder::policy(&args.run, args.last, args.best)?;
     let bytes = run_folder::read(&path)?;
     let device = args.device.open()?;

@@ -6,6 +6,7 @@ use crate::curve::short_count;
 use crate::device::{DeviceArgs, time_of_training};
 use crate::outcome::Stop;
 use crate::progress::{brief, duration, say};
+use crate::python::PythonArgs;
 use crate::stats;
 use crate::{args, config, known};
 use quickstudy_core::algo::PPO;
@@ -47,6 +48,9 @@ pub struct BenchArgs {
     /// Where to compute
     #[command(flatten)]
     pub device: DeviceArgs,
+    /// How environments of Python are run
+    #[command(flatten)]
+    pub python: PythonArgs,
 }
 
 const HELP: &str = "\
@@ -98,6 +102,7 @@ pub enum BenchPart {
 /// # Errors
 /// [`Stop`] with code 2 for an unknown environment; with code 1 or 3 if training fails.
 pub fn run(args: &BenchArgs) -> Result<(), Stop> {
+    args.python.set();
     if !(args.seconds > 0.0 && args.seconds < 3600.0) {
         return Err(Stop::user(format!("--seconds: {} is not in 0 to 3600", args.seconds)));
     }

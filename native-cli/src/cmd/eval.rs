@@ -12,6 +12,7 @@ use crate::output;
 use crate::particles::{self, Particles};
 use crate::picture_file::expect_extension;
 use crate::progress::{duration, grouped, say};
+use crate::python::PythonArgs;
 use crate::run_folder::{self, file};
 use crate::stats;
 use crate::ticker::Ticker;
@@ -83,6 +84,9 @@ pub struct EvalArgs {
     /// Where to compute
     #[command(flatten)]
     pub device: DeviceArgs,
+    /// How environments of Python are run
+    #[command(flatten)]
+    pub python: PythonArgs,
 }
 
 /// Episodes that tell `--device auto` which device is faster, at most.
@@ -110,6 +114,7 @@ struct Evaluated {
 /// # Errors
 /// [`Stop`] with code 2 if there is no such snapshot or a file cannot be written; with code 1 if evaluation fails.
 pub fn run(args: &EvalArgs) -> Result<(), Stop> {
+    args.python.set();
     if let Some(path) = &args.csv {
         expect_extension("--csv", path, "a table", &["csv", "txt"])?;
     }

@@ -7,4 +7,5 @@ pub mod eval;
 pub mod export;
 pub mod list;
 pub mod plot;
+pub mod python;
 pub mod train;

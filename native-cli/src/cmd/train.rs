@@ -11,6 +11,7 @@ use crate::outcome::Stop;
 use crate::plan::{Plan, Request};
 use crate::progress::{duration, grouped, say};
 use crate::provenance;
+use crate::python::PythonArgs;
 use crate::recover::RecordedSession;
 use crate::run::{End, Pace, SeedRun, resume_command};
 use crate::run_folder::{self, RunFolder, default_name, file};
@@ -95,6 +96,9 @@ pub struct TrainArgs {
     /// Where to compute
     #[command(flatten, next_display_order = RunSettings::behind("from", 1))]
     pub device: DeviceArgs,
+    /// How environments of Python are run
+    #[command(flatten, next_display_order = RunSettings::behind("from", 5))]
+    pub python: PythonArgs,
     /// Seconds between snapshots, 0 for one after each iteration
     #[arg(
         long,
@@ -120,6 +124,7 @@ pub fn run(args: &TrainArgs) -> Result<(), Stop> {
     if !(0.0..1e9).contains(&args.save_every) {
         return Err(Stop::user(format!("--save-every: {} is no number of seconds", args.save_every)));
     }
+    args.python.set();
     // From here on Ctrl-C is a request, so that it never leaves half of the folders.
     if !args.print_config {
         signals::install();

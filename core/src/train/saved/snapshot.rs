@@ -16,6 +16,7 @@ use super::segments::Ring;
 use super::wrong::{shown, wrong};
 use crate::algo::{Algorithm, AlgorithmDef};
 use crate::backend::room;
+use crate::env::EnvSpec;
 use crate::train::setup::register::algorithm;
 use crate::train::setup::{MAX_STEPS, check_steps};
 use crate::{Error, Result};
@@ -69,6 +70,9 @@ pub(in crate::train) struct Header {
     /// The names of the numbers of an environment's state, where the file holds such states.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub state: Vec<String>,
+    /// The spec of an environment of the host, so that the file can be opened without the environment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spec: Option<EnvSpec>,
     /// The rings whose rows are in segments instead of the file's tensors.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rings: Vec<Ring>,
@@ -95,6 +99,7 @@ struct Written<'a> {
     config: toml::Table,
     #[serde(default)]
     state: Vec<String>,
+    spec: Option<EnvSpec>,
     #[serde(default)]
     rings: Vec<Ring>,
     /// The digits of the checksum, at their place in the header's text.
@@ -117,6 +122,7 @@ impl Written<'_> {
             budget,
             config,
             state,
+            spec,
             rings,
             checksum,
         } = self;
@@ -149,6 +155,7 @@ impl Written<'_> {
             budget,
             config,
             state,
+            spec,
             rings,
             checksum,
         };
@@ -248,6 +255,7 @@ impl Header {
             budget: EndRule::Made,
             config,
             state: Vec::new(),
+            spec: None,
             rings: Vec::new(),
             checksum: String::new(),
         }

@@ -231,6 +231,7 @@ impl<'a> Snapshots<'a> {
         if entries.iter().any(|entry| entry.name == seed_array::name("env_state")) {
             header.state = setup.env.state_names();
         }
+        header.spec = setup.env.on_host().then(|| setup.env.spec().clone());
         let bytes = snapshot::encode(header, &entries)?;
         drop(entries);
         self.check(&bytes).map_err(unsaved)?;

@@ -1,6 +1,7 @@
 //! Environments and algorithms of the caller's own.
 
 use crate::algo::AlgorithmDef;
+use crate::env::EnvSpec;
 use crate::host::EnvPlace;
 use crate::train::saved::snapshot::Header;
 use crate::train::saved::wrong::wrong;
@@ -16,7 +17,13 @@ pub struct Own<'a> {
     pub environments: &'a [EnvPlace],
     /// Algorithms, by their names.
     pub algorithms: &'a [&'static AlgorithmDef],
+    /// Makes environments of the host from their names and the specs that snapshots have of them: those that are too
+    /// many to be listed. For other names it gives none.
+    pub by_spec: Option<PlaceBySpec>,
 }
+
+/// Makes the place of an environment of the host from its name and spec; none if the name is not one of its own.
+pub type PlaceBySpec = fn(&str, &EnvSpec) -> Option<Result<EnvPlace>>;
 
 impl From<Option<EnvPlace>> for Own<'_> {
     fn from(env: Option<EnvPlace>) -> Self {
@@ -37,6 +44,10 @@ impl Own<'_> {
             return env.named(&header.env)?.ok_or_else(|| {
                 wrong(format!("made on the environment `{}`, not on `{}`", header.env, env.spec().name))
             });
+        }
+        let by_spec = self.by_spec.zip(header.spec.as_ref());
+        if let Some(place) = by_spec.and_then(|(place, spec)| place(&header.env, spec)) {
+            return place;
         }
         EnvPlace::find(&header.env, self.environments).map_err(|error| match error {
             Error::Unknown { kind: "environment", .. } => {

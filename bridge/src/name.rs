@@ -1,0 +1,191 @@
+//! Names of environments of Python, and what they stand for.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+use quickstudy_core::env::EnvSpec;
+use quickstudy_core::host::EnvPlace;
+use quickstudy_core::{Error, Result};
+use serde_json::{Map, Value};
+
+/// How environments of Python are run. None of it changes what is learned.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The interpreter, or its virtual environment; none: the one that [`Interpreter::find`](crate::Interpreter::find)
+    /// finds.
+    pub python: Option<PathBuf>,
+    /// Processes of each executor; none: one per core, and never more than environments.
+    pub workers: Option<usize>,
+    /// The longest that one step of a process may take.
+    pub time_limit: Duration,
+    /// Gets lines for the user: what environments print, and notes.
+    pub say: fn(&str),
+}
+
+impl Default for Options {
+    /// Finds an interpreter, runs a process per core, waits a minute, and says nothing.
+    fn default() -> Options {
+        Options { python: None, workers: None, time_limit: Duration::from_secs(60), say: |_| {} }
+    }
+}
+
+/// The kinds of environments, as names begin with them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Gymnasium,
+}
+
+impl Kind {
+    const ALL: [Kind; 1] = [Kind::Gymnasium];
+
+    /// The word before the colon.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Gymnasium => "gymnasium",
+        }
+    }
+
+    /// The packages to install.
+    pub fn packages(self) -> &'static str {
+        match self {
+            Kind::Gymnasium => "\"gymnasium[classic-control,mujoco]\"",
+        }
+    }
+}
+
+/// An environment of Python: its name, taken apart, and how it is run.
+#[derive(Clone)]
+pub struct Recipe {
+    /// The whole name: `gymnasium:Pendulum-v1?g=5.0`.
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    /// `Pendulum-v1`.
+    pub(crate) id: String,
+    /// `{"g": 5.0}`.
+    pub(crate) arguments: Map<String, Value>,
+    pub(crate) options: Options,
+}
+
+impl fmt::Debug for Recipe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Recipe").field(&self.name).finish()
+    }
+}
+
+/// True for names of environments of Python, right or wrong.
+#[must_use]
+pub fn is_name(name: &str) -> bool {
+    Kind::ALL.iter().any(|kind| name.strip_prefix(kind.word()).is_some_and(|rest| rest.starts_with(':')))
+}
+
+impl Recipe {
+    /// Takes a name apart: `gymnasium:ID`, behind a question mark keyword arguments, `g=5.0&max_episode_steps=100`,
+    /// whose values are JSON or else text. An id may begin with the module that registers it, `module:ID`.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if it is no such name.
+    pub fn parse(name: &str, options: &Options) -> Result<Recipe> {
+        let wrong = |problem: &str| Error::config("env", format!("`{name}` {problem}"));
+        let (word, rest) = name.split_once(':').unwrap_or_default();
+        let kind = Kind::ALL.into_iter().find(|kind| kind.word() == word);
+        let kind = kind.ok_or_else(|| wrong("is no name of an environment of Python"))?;
+        let (id, list) = rest.split_once('?').unwrap_or((rest, ""));
+        if id.is_empty() {
+            return Err(wrong("names no environment; write for example gymnasium:CartPole-v1"));
+        }
+        let mut arguments = Map::new();
+        for pair in list.split('&').filter(|pair| !pair.is_empty()) {
+            let (key, value) = pair.split_once('=').filter(|(key, _)| !key.is_empty()).ok_or_else(|| {
+                wrong(&format!("has `{pair}` among its arguments; write key=value, with & between them"))
+            })?;
+            let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
+            if arguments.insert(key.to_owned(), value).is_some() {
+                return Err(wrong(&format!("has the argument `{key}` twice")));
+            }
+        }
+        let (id, options) = (id.to_owned(), options.clone());
+        Ok(Recipe { name: name.to_owned(), kind, id, arguments, options })
+    }
+
+    /// The environment's place. Python is started to learn its spaces; that process goes on as the first worker.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if there is no interpreter, package or environment, or if its spaces cannot be used.
+    #[cfg(unix)]
+    pub fn place(self) -> Result<EnvPlace> {
+        let (pool, spec) = crate::pool::Pool::probed(self)?;
+        Ok(crate::workers::place(Rc::new(pool), spec))
+    }
+
+    /// The environment's place, where its spec is known already: Python is started when environments are played.
+    #[cfg(unix)]
+    #[must_use]
+    pub fn place_with(self, spec: EnvSpec) -> EnvPlace {
+        crate::workers::place(Rc::new(crate::pool::Pool::new(self)), spec)
+    }
+
+    /// Fails: processes are handled for Unix only.
+    ///
+    /// # Errors
+    /// Always.
+    #[cfg(not(unix))]
+    pub fn place(self) -> Result<EnvPlace> {
+        Err(unsupported(&self.name))
+    }
+
+    /// A place that cannot be played.
+    #[cfg(not(unix))]
+    #[must_use]
+    pub fn place_with(self, spec: EnvSpec) -> EnvPlace {
+        let name = self.name;
+        let _: Rc<()> = Rc::default();
+        EnvPlace::host(spec, move |_| Err(unsupported(&name)))
+    }
+
+    /// The error for this environment.
+    pub(crate) fn error(&self, problem: impl fmt::Display) -> Error {
+        Error::config("env", format!("{}: {problem}", self.name))
+    }
+}
+
+#[cfg(not(unix))]
+fn unsupported(name: &str) -> Error {
+    let problem = "environments of Python run on Linux and macOS only; the Linux program works in WSL";
+    Error::config("env", format!("{name}: {problem}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(name: &str) -> Result<Recipe> {
+        Recipe::parse(name, &Options::default())
+    }
+
+    #[test]
+    fn names_are_taken_apart() {
+        let plain = parse("gymnasium:CartPole-v1").unwrap();
+        assert_eq!((plain.id.as_str(), plain.arguments.len()), ("CartPole-v1", 0));
+        let recipe = parse("gymnasium:my.module:Own-v0?g=5.0&max_episode_steps=100&map=4x4&slippery=false").unwrap();
+        assert_eq!(recipe.id, "my.module:Own-v0");
+        let all = serde_json::json!({"g": 5.0, "max_episode_steps": 100, "map": "4x4", "slippery": false});
+        assert_eq!(Value::Object(recipe.arguments), all);
+        assert!(is_name("gymnasium:") && is_name("gymnasium:x") && !is_name("gymnasium") && !is_name("cartpole"));
+    }
+
+    #[test]
+    fn wrong_names_say_how_to_write_them() {
+        for (name, part) in [
+            ("gymnasium:", "gymnasium:CartPole-v1"),
+            ("gymnasium:?g=5", "names no environment"),
+            ("gymnasium:A-v0?g", "key=value"),
+            ("gymnasium:A-v0?=5", "key=value"),
+            ("gymnasium:A-v0?g=5&g=6", "twice"),
+        ] {
+            let error = parse(name).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("env: `{name}`")) && error.contains(part), "{error}");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The workers of one environment: those that wait, and how further ones are made.
+
+use std::cell::{OnceCell, RefCell};
+use std::time::Duration;
+
+use quickstudy_core::env::EnvSpec;
+use quickstudy_core::{Error, Result};
+use serde_json::{Value, json};
+
+use crate::failure::{Failure, Raised};
+use crate::interpreter::{Interpreter, PYTHON};
+use crate::message::{HEAD, Message, kind};
+use crate::name::Recipe;
+use crate::spec::Described;
+use crate::worker::{Worker, Wrong};
+
+/// The least time that a worker has to make its environments: importing takes longer than a step.
+const STARTING: Duration = Duration::from_secs(120);
+
+/// Environments that a worker is to have.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ask {
+    /// Their number; with 0 the worker only says what they are.
+    pub count: usize,
+    /// Steps after which episodes are cut off.
+    pub horizon: usize,
+    /// The number of the first one in the fleet.
+    pub first: usize,
+    /// True if they are to be drawn.
+    pub render: bool,
+}
+
+/// Makes workers of one environment, and keeps those that executors gave back: importing Gymnasium takes longer than
+/// many an evaluation.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    recipe: Recipe,
+    interpreter: OnceCell<Interpreter>,
+    idle: RefCell<Vec<Worker>>,
+}
+
+impl Pool {
+    pub fn new(recipe: Recipe) -> Pool {
+        Pool { recipe, interpreter: OnceCell::new(), idle: RefCell::default() }
+    }
+
+    /// A pool with one worker, which has said what its environment is.
+    pub fn probed(recipe: Recipe) -> Result<(Pool, EnvSpec)> {
+        let pool = Pool::new(recipe);
+        let mut worker = pool.asked(Ask::default())?;
+        let described = pool.described(&mut worker)?;
+        described.all_notes().iter().for_each(|note| pool.say(note));
+        pool.show(&worker);
+        pool.give_back(worker);
+        let spec = described.spec(&pool.recipe.name);
+        Ok((pool, spec))
+    }
+
+    pub fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    /// The longest that a worker may take to make its environments.
+    pub fn starting(&self) -> Duration {
+        self.recipe.options.time_limit.max(STARTING)
+    }
+
+    /// A worker that was told to make environments; [`described`](Pool::described) waits for its answer.
+    pub fn asked(&self, ask: Ask) -> Result<Worker> {
+        let Recipe { kind, id, arguments, .. } = &self.recipe;
+        let Ask { count, horizon, first, render } = ask;
+        let text = json!({
+            "source": kind.word(), "id": id, "arguments": Value::Object(arguments.clone()),
+            "count": count, "horizon": horizon, "first": first, "render": render,
+        });
+        let mut message = Message::default();
+        let message = message.begin(kind::MAKE).bytes(text.to_string().as_bytes()).end();
+        let idle = || {
+            std::iter::from_fn(|| self.idle.borrow_mut().pop()).find_map(|mut worker| worker.lives().then_some(worker))
+        };
+        let mut worker = match idle() {
+            Some(worker) => worker,
+            None => Worker::start(self.interpreter()?).map_err(|failure| self.cannot_start(failure))?,
+        };
+        worker.send(message, self.starting()).map_err(|failure| self.cannot_start(failure))?;
+        Ok(worker)
+    }
+
+    /// Waits until a worker has made its environments.
+    pub fn described(&self, worker: &mut Worker) -> Result<Described> {
+        let answer = worker.receive(kind::SPEC, self.starting()).map_err(|wrong| match wrong {
+            Wrong::Raised(raised) => self.refused(&raised),
+            Wrong::Failed(failure) => self.cannot_start(failure),
+        })?;
+        serde_json::from_slice(&answer[HEAD..]).map_err(|error| {
+            self.cannot_start(Failure::garbled(&format!("a description that cannot be read: {error}")))
+        })
+    }
+
+    /// Takes a worker that is not needed at present.
+    pub fn give_back(&self, worker: Worker) {
+        self.idle.borrow_mut().push(worker);
+    }
+
+    /// Shows what a worker has printed.
+    pub fn show(&self, worker: &Worker) {
+        worker.said().take_fresh().iter().for_each(|line| self.say(line));
+    }
+
+    /// Shows a line about the environment.
+    pub fn say(&self, line: &str) {
+        (self.recipe.options.say)(&format!("{}: {line}", self.recipe.name));
+    }
+
+    fn interpreter(&self) -> Result<&Interpreter> {
+        if let Some(known) = self.interpreter.get() {
+            return Ok(known);
+        }
+        let found = Interpreter::find(self.recipe.options.python.as_deref())?;
+        Ok(self.interpreter.get_or_init(|| found))
+    }
+
+    /// The error for a worker that did not come to make environments: most of all, that its interpreter is none.
+    fn cannot_start(&self, failure: Failure) -> Error {
+        let interpreter = match self.interpreter() {
+            Ok(interpreter) => interpreter,
+            Err(error) => return error,
+        };
+        match interpreter.version() {
+            Ok(_) => self.recipe.error(format!("a worker failed to make it: {}", failure.problem)),
+            Err(error) => error,
+        }
+    }
+
+    /// The error for an exception while environments were made.
+    fn refused(&self, raised: &Raised) -> Error {
+        let packages = self.recipe.kind.packages();
+        let needed = [self.recipe.kind.word(), "numpy"];
+        if let (Some(module), Ok(interpreter)) = (&raised.module, self.interpreter())
+            && needed.contains(&module.as_str())
+        {
+            let install = interpreter.install(packages);
+            let path = interpreter.path.display();
+            let problem = format!("{path} ({}) has no {module}; install it by `{install}`", interpreter.found);
+            return Error::config(PYTHON, problem);
+        }
+        match raised.class.as_str() {
+            "Unfit" => self.recipe.error(&raised.text),
+            _ => self.recipe.error(raised.first_line()),
+        }
+    }
+}

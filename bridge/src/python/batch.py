@@ -1,0 +1,163 @@
+
+
+TERMINATED, TRUNCATED, FAILED = 1, 2, 4
+
+
+class Fatal(Exception):
+    """An environment that cannot be replaced: the worker is of no use any more."""
+
+
+class Batch:
+    """Environments that are stepped together, their episodes, and the numbers of the last reply."""
+
+    def __init__(self, source, count, horizon):
+        import numpy as np
+
+        self.np, self.source, self.n, self.horizon = np, source, count, horizon
+        self.envs = [source.make() for _ in range(count)]
+        self.tasks = [None] * count
+        self.lengths = [0] * count
+        self.rows = [None] * count
+        self.errors = []
+        self.pictures = [None] * count if source.draws else None
+        n, width = count, source.observations
+        # Header, reward f64[n], observation f64[n·O], flags u8[n], success u8[n], padding; final f64[k·O].
+        flags = 8 + 8 * n + 8 * n * width
+        self.head = flags + 2 * n + -2 * n % 8
+        self.reply = memoryview(bytearray(self.head + 8 * n * width))
+        numbers = np.frombuffer(self.reply, np.uint8)
+        self.reward = numbers[8 : 8 + 8 * n].view(np.float64)
+        self.seen = numbers[8 + 8 * n : flags].view(np.float64)
+        self.flags = numbers[flags : flags + n]
+        self.success = numbers[flags + n : flags + 2 * n]
+        self.final = numbers[self.head :].view(np.float64)
+
+    def set_tasks(self, body):
+        """Gives each environment its task, from the next reset on."""
+        tasks = self.np.frombuffer(body, self.np.float64, offset=4).reshape(self.n, -1)
+        self.tasks = [task.copy() for task in tasks]
+        for i, task in enumerate(self.tasks):
+            self.envs[i] = self.source.set_task(self.envs[i], task)
+        reply(SET_TASKS)
+
+    def seeds(self, body):
+        return self.np.frombuffer(body, self.np.uint32, self.n, 4).tolist()
+
+    def reset(self, body):
+        """Begins new episodes everywhere."""
+        for i, seed in enumerate(self.seeds(body)):
+            try:
+                self.begin(i, seed)
+            except BaseException as error:
+                self.replace(i, seed, error)
+            self.draw(i)
+        self.send([0.0] * self.n, bytearray(self.n), bytearray(self.n), [], self.seeds(body))
+
+    def begin(self, i, seed):
+        """Begins an episode in an environment."""
+        self.rows[i] = self.source.flat(self.envs[i].reset(seed=seed)[0])
+        self.lengths[i] = 0
+
+    def draw(self, i):
+        """Keeps a picture of an environment, where pictures are asked for."""
+        if self.pictures is not None:
+            self.pictures[i] = self.envs[i].render()
+
+    def replace(self, i, seed, error):
+        """Puts a new environment in the place of one that failed, and begins an episode there."""
+        self.errors.append(described(error, i))
+        try:
+            old, self.envs[i] = self.envs[i], self.source.make()
+            self.source.close(old)
+            if self.tasks[i] is not None:
+                self.envs[i] = self.source.set_task(self.envs[i], self.tasks[i])
+            self.begin(i, seed)
+            if not self.np.isfinite(self.rows[i]).all():
+                raise ValueError(f"the first observation holds {self.odd(self.rows[i])}")
+        except BaseException as second:
+            raise Fatal from second
+
+    def odd(self, row):
+        """The first number of a row that is not finite."""
+        row = self.np.asarray(row, self.np.float64)
+        return row[~self.np.isfinite(row)][0]
+
+    def step(self, body):
+        """Makes a step everywhere, and begins new episodes where some ended."""
+        np, n, source, rows, lengths = self.np, self.n, self.source, self.rows, self.lengths
+        offset = 4 + 4 * n + 4 * n % 8
+        actions = source.split(np.frombuffer(body, np.float64, n * source.actions, offset), n)
+        seeds, flat, key = self.seeds(body), source.flat, source.success
+        rewards, flags, success, final = [0.0] * n, bytearray(n), bytearray(n), []
+        for i, env in enumerate(self.envs):
+            try:
+                seen, reward, terminated, truncated, info = env.step(actions[i])
+                rows[i] = row = flat(seen)
+                rewards[i] = float(reward)
+                lengths[i] += 1
+                if self.pictures is not None:
+                    self.draw(i)
+                if key is not None and info.get(key):
+                    success[i] = 1
+                if terminated or truncated or lengths[i] >= self.horizon:
+                    flags[i] = TERMINATED if terminated else TRUNCATED
+                    final.append(np.array(row))  # an environment may use its array again
+                    self.begin(i, seeds[i])
+            except BaseException as error:
+                if not flags[i]:
+                    final.append(None)
+                    flags[i] = FAILED
+                    rewards[i], success[i] = 0.0, 0
+                self.replace(i, seeds[i], error)
+        self.send(rewards, flags, success, final, seeds)
+
+    def send(self, rewards, flags, success, final, seeds):
+        """Sends the outcome, after a look at its numbers."""
+        np, n, width = self.np, self.n, self.source.observations
+        self.reward[:] = rewards
+        if not np.isfinite(self.reward).all():
+            for i in np.flatnonzero(~np.isfinite(self.reward)).tolist():
+                self.blame(i, f"the reward is {rewards[i]}", flags, success, final, seeds)
+        np.concatenate(self.rows, out=self.seen, casting="unsafe")
+        if not np.isfinite(self.seen).all():
+            odd = ~np.isfinite(self.seen.reshape(n, width)).all(axis=1)
+            for i in np.flatnonzero(odd).tolist():
+                self.blame(i, f"the observation holds {self.odd(self.rows[i])}", flags, success, final, seeds)
+            np.concatenate(self.rows, out=self.seen, casting="unsafe")
+        k, at = len(final), 0
+        for i in range(n) if k else ():
+            if flags[i]:
+                last, place = final[at], self.final[at * width : (at + 1) * width]
+                at += 1
+                if last is not None:
+                    place[:] = last
+                    if not np.isfinite(place).all():
+                        self.errors.append(described(ValueError(f"the observation holds {self.odd(last)}"), i))
+                        flags[i], success[i], self.reward[i], last = FAILED, 0, 0.0, None
+                if last is None:
+                    place[:] = 0.0
+        self.flags[:] = np.frombuffer(flags, np.uint8)
+        self.success[:] = np.frombuffer(success, np.uint8)
+        errors = json.dumps(self.errors).encode() if self.errors else b""
+        self.errors = []
+        end = self.head + 8 * k * width
+        struct.pack_into("<IBxxx", self.reply, 0, end + len(errors) - 4, OUTCOME)
+        write(self.reply[:end])
+        write(memoryview(errors))
+
+    def blame(self, i, problem, flags, success, final, seeds):
+        """Counts a step with a number that is none as failed."""
+        if not flags[i]:
+            final.insert(sum(1 for flag in flags[:i] if flag), None)
+        else:
+            final[sum(1 for flag in flags[:i] if flag)] = None
+        flags[i], success[i], self.reward[i] = FAILED, 0, 0.0
+        self.replace(i, seeds[i], ValueError(problem))
+
+    def render(self, message):
+        """Sends the last picture of an environment: height, width, and three bytes for each pixel."""
+        picture = self.np.asarray(self.pictures[int.from_bytes(message[4:8], "little")])
+        if picture.ndim != 3 or picture.shape[2] not in (3, 4):
+            raise ValueError(f"render() gave an array {picture.shape} instead of a picture [height, width, 3]")
+        picture = self.np.ascontiguousarray(picture[:, :, :3].astype(self.np.uint8))
+        reply(RENDER, struct.pack("<II", picture.shape[0], picture.shape[1]) + picture.tobytes())

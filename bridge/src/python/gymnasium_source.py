@@ -1,0 +1,182 @@
+
+
+LARGEST = 64 * 64 * 3  # numbers of a picture that is taken as a vector
+
+
+class Unfit(Exception):
+    """A space that cannot be: the text says why."""
+
+
+def first_line(error):
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+class GymnasiumSource:
+    """Makes environments that are registered in Gymnasium, and translates their actions and observations."""
+
+    def __init__(self, ask):
+        import gymnasium
+        import numpy as np
+
+        self.gym, self.np, self.ask = gymnasium, np, ask
+        self.id, self.arguments = ask["id"], dict(ask["arguments"])
+        self.draws = bool(ask.get("render"))
+        if self.draws:
+            self.arguments["render_mode"] = "rgb_array"
+            if not os.environ.get("DISPLAY"):
+                os.environ.setdefault("MUJOCO_GL", "egl")
+        quieten_mujoco(self.entry_point())
+        env = self.make()
+        self.read(env)
+        self.probe(env)
+        self.spec = self.described(env)
+        self.spare = [env]
+
+    def entry_point(self):
+        """The class of the environment, as far as the registry tells."""
+        try:
+            if ":" in self.id:
+                __import__(self.id.split(":")[0])
+            return str(self.gym.spec(self.id.split(":")[-1]).entry_point)
+        except Exception:  # making it will tell
+            return ""
+
+    def make(self):
+        spare = getattr(self, "spare", None)
+        if spare:
+            return spare.pop()
+        return self.gym.make(self.id, disable_env_checker=True, **self.arguments)
+
+    def close(self, env):
+        try:
+            env.close()
+        except BaseException:  # it has failed already
+            pass
+
+    def set_task(self, env, task):
+        return env
+
+    def read(self, env):
+        """Reads the spaces."""
+        np, spaces, seen, action = self.np, self.gym.spaces, env.observation_space, env.action_space
+        if not seen.is_np_flattenable:
+            raise Unfit(f"observations are of the space {type(seen).__name__}, which is no vector of numbers")
+        self.space, self.observations = seen, int(spaces.utils.flatdim(seen))
+        self.notes = []
+        if isinstance(seen, spaces.Box) and seen.dtype == np.uint8 and len(seen.shape) > 1:
+            if self.observations > LARGEST:
+                raise Unfit(
+                    f"observations are pictures {seen.shape} of {self.observations} numbers, more than {LARGEST}; "
+                    "wrap the environment to make them smaller"
+                )
+            self.notes.append(f"pictures {seen.shape} are taken as vectors of {self.observations} numbers")
+        if self.observations == 0:
+            raise Unfit("observations have no numbers")
+        shape = (self.observations,)
+        if isinstance(seen, spaces.Box) and seen.shape == shape:
+
+            def flat(row, ndarray=np.ndarray, asarray=np.asarray):
+                if type(row) is not ndarray:
+                    row = asarray(row)
+                if row.shape != shape:
+                    raise ValueError(f"the observation has the shape {row.shape}, expected {shape}")
+                return row
+        else:
+            inner = seen.shape if isinstance(seen, spaces.Box) else None
+
+            def flat(row):
+                if inner is not None and np.shape(row) != inner:
+                    raise ValueError(f"the observation has the shape {np.shape(row)}, expected {inner}")
+                row = np.asarray(spaces.utils.flatten(seen, row))
+                if row.shape != shape:
+                    raise ValueError(f"the observation has the shape {row.shape} as a vector, expected {shape}")
+                return row
+
+        self.flat = flat
+        if isinstance(action, spaces.Discrete):
+            start, self.actions = int(action.start), 1
+            self.kind = {"kind": "discrete", "counts": [int(action.n)]}
+            self.split = lambda all, n: (all.astype(np.int64) + start).tolist()
+        elif isinstance(action, (spaces.MultiDiscrete, spaces.MultiBinary)):
+            binary = isinstance(action, spaces.MultiBinary)
+            counts = np.full(action.shape, 2) if binary else action.nvec
+            start = 0 if binary else getattr(action, "start", 0)
+            self.actions = int(np.prod(action.shape))
+            self.kind = {"kind": "multidiscrete", "counts": [int(count) for count in np.ravel(counts)]}
+            self.split = lambda all, n: (all.reshape((n, *action.shape)).astype(np.int64) + start).astype(action.dtype)
+        elif isinstance(action, spaces.Box):
+            self.actions = int(np.prod(action.shape))
+            low, high = np.ravel(action.low).astype(float), np.ravel(action.high).astype(float)
+            if not (np.isfinite(low).all() and np.isfinite(high).all()):
+                raise Unfit(
+                    f"actions have infinite bounds, {action}; give them finite ones, for example by "
+                    "gymnasium.wrappers.RescaleAction in a module of your own"
+                )
+            self.kind = {"kind": "box", "low": low.tolist(), "high": high.tolist()}
+            self.split = lambda all, n: all.reshape((n, *action.shape)).astype(action.dtype)
+        else:
+            raise Unfit(f"actions are of the space {type(action).__name__}, which no policy here can choose from")
+        if self.actions == 0:
+            raise Unfit("actions have no numbers")
+
+    def probe(self, env):
+        """Plays one step: which infos there are is known only then."""
+        self.success = None
+        env.action_space.seed(0)
+        self.flat(env.reset(seed=0)[0])
+        outcome = env.step(env.action_space.sample())
+        if len(outcome) != 5:
+            raise ValueError(f"step() gave {len(outcome)} values instead of 5; it is not made for Gymnasium 1.x")
+        self.flat(outcome[0])
+        float(outcome[1])
+        for key in ("success", "is_success"):
+            if key in outcome[4]:
+                self.success = key
+                break
+
+    def names(self):
+        """A name for each number of an observation."""
+        space, flatdim = self.space, self.gym.spaces.utils.flatdim
+        if isinstance(space, self.gym.spaces.Dict):
+            return [f"{key}[{i}]" for key, inner in space.spaces.items() for i in range(flatdim(inner))]
+        return [f"obs[{i}]" for i in range(self.observations)]
+
+    def described(self, env):
+        """All that the parent has to know about the environment."""
+        spec, metadata = env.spec, env.metadata or {}
+        fps = metadata.get("render_fps")
+        return {
+            "observations": self.names(),
+            "action": self.kind,
+            "horizon": (spec.max_episode_steps if spec else None) or 0,
+            "threshold": (spec.reward_threshold if spec else None),
+            "dt": 1 / fps if isinstance(fps, (int, float)) and fps > 0 else 0,
+            "pictures": "rgb_array" in (metadata.get("render_modes") or []),
+            "success": self.success is not None,
+            "tasks": [],
+            "notes": self.notes,
+        }
+
+
+def quieten_mujoco(entry_point):
+    """Lets MuJoCo's warnings go to standard error, each once, instead of into a file in the user's folder."""
+    if "mujoco" not in entry_point:
+        return
+    try:
+        import mujoco
+
+        said = set()
+
+        def warn(text):
+            text = text.decode(errors="replace") if isinstance(text, bytes) else str(text)
+            if text not in said:
+                said.add(text)
+                print(f"MuJoCo: {text}")
+
+        mujoco.set_mju_user_warning(warn)
+    except Exception:  # an older version, or none
+        pass
+
+
+SOURCES = {"gymnasium": GymnasiumSource}

@@ -1,0 +1,87 @@
+//! What a worker says about its environment, as the core's spec.
+
+use quickstudy_core::env::{ActionSpace, Choice, Dim, EnvSpec};
+use quickstudy_core::host::SUCCESS;
+use serde::Deserialize;
+
+/// Steps after which episodes are cut off where an environment has no limit of its own.
+pub(crate) const HORIZON: usize = 1000;
+
+/// A worker's description of its environment.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Described {
+    /// The names of the numbers of an observation.
+    observations: Vec<String>,
+    action: Action,
+    /// The time limit; 0 for none.
+    horizon: usize,
+    /// The return from which it counts as solved.
+    threshold: Option<f64>,
+    /// Seconds that a step takes; 0 if unknown.
+    dt: f64,
+    /// True if it can be drawn.
+    pub pictures: bool,
+    /// True if steps say whether they were a success.
+    success: bool,
+    /// The numbers that tell tasks apart, with their ranges.
+    tasks: Vec<(String, f64, f64)>,
+    /// Notes for the user.
+    pub notes: Vec<String>,
+}
+
+/// The actions, as a worker describes them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum Action {
+    Discrete { counts: [usize; 1] },
+    MultiDiscrete { counts: Vec<usize> },
+    Box { low: Vec<f64>, high: Vec<f64> },
+}
+
+fn options(count: usize) -> Vec<String> {
+    (0..count).map(|option| option.to_string()).collect()
+}
+
+impl Action {
+    fn space(&self) -> ActionSpace {
+        match self {
+            Action::Discrete { counts: [count] } => ActionSpace::Discrete { names: options(*count) },
+            Action::MultiDiscrete { counts } => {
+                let choice =
+                    |(i, count): (usize, &usize)| Choice { name: format!("action[{i}]"), names: options(*count) };
+                ActionSpace::multi_discrete(counts.iter().enumerate().map(choice).collect())
+            }
+            Action::Box { low, high } => {
+                let dim = |(i, (low, high)): (usize, (&f64, &f64))| Dim::new(format!("action[{i}]"), *low, *high);
+                ActionSpace::continuous(low.iter().zip(high).enumerate().map(dim).collect())
+            }
+        }
+    }
+}
+
+impl Described {
+    /// The spec of the environment with this name. Bounds of observations are left out: many are infinite, and some are
+    /// wrong.
+    pub fn spec(&self, name: &str) -> EnvSpec {
+        let observation = self.observations.iter().map(Dim::unbounded).collect();
+        let horizon = if self.horizon == 0 { HORIZON } else { self.horizon };
+        let mut spec = EnvSpec::new(name, observation, self.action.space(), horizon);
+        if self.dt > 0.0 {
+            spec = spec.dt(self.dt);
+        }
+        spec.solved_at = self.threshold;
+        spec.task(self.tasks.iter().map(|(name, low, high)| Dim::new(name, *low, *high)).collect())
+    }
+
+    /// The names of the values that steps report.
+    pub fn info(&self) -> Vec<String> {
+        if self.success { vec![SUCCESS.to_owned()] } else { Vec::new() }
+    }
+
+    /// Notes for the user, with that of a missing time limit.
+    pub fn all_notes(&self) -> Vec<String> {
+        let limit =
+            || format!("it has no time limit: episodes end after {HORIZON} steps (?max_episode_steps=N for another)");
+        self.notes.iter().cloned().chain((self.horizon == 0).then(limit)).collect()
+    }
+}

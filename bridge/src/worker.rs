@@ -1,0 +1,236 @@
+//! A process of Python with environments.
+
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use quickstudy_core::host::FaultKind;
+
+use crate::failure::{Failure, Raised};
+use crate::interpreter::Interpreter;
+use crate::message::{HEAD, kind};
+use crate::standard_error::StandardError;
+
+/// The worker's program.
+const SOURCE: &str = concat!(
+    include_str!("python/pipes.py"),
+    include_str!("python/batch.py"),
+    include_str!("python/gymnasium_source.py"),
+    include_str!("python/loop.py"),
+);
+
+/// Libraries of Python that would start a thread per core in each worker.
+const SINGLE: [&str; 3] = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"];
+
+/// Time between two looks whether a silent worker still lives: a child that it left behind may keep its pipe open.
+const LOOK: Duration = Duration::from_millis(200);
+/// Time in which a process that has closed its pipe ends.
+const ENDING: Duration = Duration::from_secs(2);
+/// Lines of a worker's prints that an error quotes.
+const QUOTED: usize = 8;
+
+/// A process with environments. It is a process group of its own, so that Ctrl-C does not reach it, and ends with all
+/// of its children when this is dropped. On Linux it is killed when the thread that started it ends.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    child: Child,
+    to: ChildStdin,
+    from: ChildStdout,
+    said: StandardError,
+    /// The last answer.
+    answer: Vec<u8>,
+}
+
+/// How an answer went wrong.
+#[derive(Clone, Debug)]
+pub(crate) enum Wrong {
+    /// The worker lives, and tells of an exception.
+    Raised(Raised),
+    /// The worker is of no use any more.
+    Failed(Failure),
+}
+
+impl From<Failure> for Wrong {
+    fn from(failure: Failure) -> Wrong {
+        Wrong::Failed(failure)
+    }
+}
+
+impl From<Wrong> for Failure {
+    fn from(wrong: Wrong) -> Failure {
+        match wrong {
+            Wrong::Raised(raised) => raised.failure(),
+            Wrong::Failed(failure) => failure,
+        }
+    }
+}
+
+impl Worker {
+    /// Starts a process.
+    pub fn start(interpreter: &Interpreter) -> Result<Worker, Failure> {
+        let failed = |what: &str, error: &dyn std::fmt::Display| {
+            let problem = format!("{} ({}) {what}: {error}", interpreter.path.display(), interpreter.found);
+            Failure::new(FaultKind::Died, problem)
+        };
+        let mut command = Command::new(&interpreter.path);
+        command.args(["-u", "-c", SOURCE]).arg(std::process::id().to_string()).process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        SINGLE.iter().filter(|name| std::env::var_os(name).is_none()).for_each(|name| {
+            command.env(name, "1");
+        });
+        let mut child = command.spawn().map_err(|error| failed("cannot be started", &error))?;
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(to), Some(from), Some(prints)) = pipes else {
+            return Err(failed("has no pipes", &"they were asked for"));
+        };
+        let worker = Worker { child, to, from, said: StandardError::watch(prints), answer: vec![0; 1 << 16] };
+        // A stopped worker takes no more than its pipe holds, and a write must not wait for it without an end.
+        fcntl(worker.to.as_fd(), FcntlArg::F_SETFL(OFlag::O_NONBLOCK))
+            .map_err(|error| failed("has a pipe that cannot be set", &error))?;
+        Ok(worker)
+    }
+
+    /// The process's id.
+    #[cfg(test)]
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Tells whether the process has not ended.
+    pub fn lives(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// What it and its environments print.
+    pub fn said(&self) -> &StandardError {
+        &self.said
+    }
+
+    /// Sends a message.
+    pub fn send(&mut self, mut message: &[u8], limit: Duration) -> Result<(), Failure> {
+        let until = Instant::now() + limit;
+        while !message.is_empty() {
+            match self.to.write(message) {
+                Ok(count) => message = &message[count..],
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    wait(&mut self.child, self.to.as_fd(), PollFlags::POLLOUT, until, limit)
+                        .map_err(|failure| quoting(&self.said, failure))?;
+                }
+                Err(_) => return Err(self.ended()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for the answer, which must be of kind `wanted`.
+    pub fn receive(&mut self, wanted: u8, limit: Duration) -> Result<&[u8], Wrong> {
+        let until = Instant::now() + limit;
+        let (mut got, mut end) = (0, HEAD);
+        while got < end {
+            wait(&mut self.child, self.from.as_fd(), PollFlags::POLLIN, until, limit)
+                .map_err(|failure| quoting(&self.said, failure))?;
+            match self.from.read(&mut self.answer[got..]) {
+                Ok(0) => return Err(self.ended().into()),
+                Ok(count) => got += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return Err(self.ended().into()),
+            }
+            if let Some(length) = self.answer[..got].first_chunk() {
+                end = 4 + u32::from_le_bytes(*length) as usize;
+                if end < HEAD {
+                    return Err(Failure::garbled("a message that is too short").into());
+                }
+                if self.answer.len() < end {
+                    self.answer.resize(end, 0);
+                }
+            }
+        }
+        let message = &self.answer[..end];
+        match message[4] {
+            _ if got > end => Err(Failure::garbled("more than it was asked for").into()),
+            found if found == wanted => Ok(message),
+            kind::ERROR => match serde_json::from_slice(&message[HEAD..]) {
+                Ok(raised) => Err(Wrong::Raised(raised)),
+                Err(_) => Err(Failure::garbled("an error that cannot be read").into()),
+            },
+            found => Err(Failure::garbled(&format!("a message of kind {found}")).into()),
+        }
+    }
+
+    /// The failure of a process that has closed its pipe: how it ended, and what it printed last.
+    fn ended(&mut self) -> Failure {
+        let until = Instant::now() + ENDING;
+        while self.lives() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let failure = match self.child.try_wait() {
+            Ok(Some(status)) => died(status),
+            _ => Failure::new(FaultKind::Died, "the process closed its pipe"),
+        };
+        // Its last words may still be on the way.
+        std::thread::sleep(Duration::from_millis(20));
+        quoting(&self.said, failure)
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // The whole group, as environments may have started processes. Where it has ended there is nothing to do.
+        if let Ok(id) = i32::try_from(self.child.id()) {
+            let _ = killpg(Pid::from_raw(id), Signal::SIGKILL);
+        }
+        let _ = self.child.wait();
+    }
+}
+
+/// Waits until a pipe is ready, the process has ended, or the time is over. After a pause of this whole process, an
+/// answer that is there counts, however late it is.
+fn wait(child: &mut Child, pipe: BorrowedFd, ready: PollFlags, until: Instant, limit: Duration) -> Result<(), Failure> {
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let timeout = PollTimeout::try_from(left.min(LOOK)).unwrap_or(PollTimeout::ZERO);
+        match poll(&mut [PollFd::new(pipe, ready)], timeout) {
+            Ok(0) if left.is_zero() => {
+                return Err(Failure::new(FaultKind::Hung, format!("took longer than {limit:?}")));
+            }
+            Ok(0) => {
+                if let Ok(Some(status)) = child.try_wait() {
+                    return Err(died(status));
+                }
+            }
+            Ok(_) => return Ok(()),
+            Err(Errno::EINTR) => {}
+            Err(error) => return Err(Failure::new(FaultKind::Died, format!("its pipe failed: {error}"))),
+        }
+    }
+}
+
+/// How a process ended.
+fn died(status: ExitStatus) -> Failure {
+    let how = match (status.code(), status.signal()) {
+        (Some(code), _) => format!("the process ended with exit code {code}"),
+        (_, Some(number)) => {
+            let name = Signal::try_from(number).map_or_else(|_| number.to_string(), |signal| signal.to_string());
+            format!("the process was ended by {name}")
+        }
+        _ => "the process ended".to_owned(),
+    };
+    Failure::new(FaultKind::Died, how)
+}
+
+/// A failure, with the last lines that the process printed.
+fn quoting(said: &StandardError, failure: Failure) -> Failure {
+    let last = said.last(QUOTED);
+    if last.is_empty() {
+        return failure;
+    }
+    Failure { problem: format!("{}; it printed last:\n{}", failure.problem, last.join("\n")), ..failure }
+}

@@ -1,0 +1,415 @@
+//! Environments in processes of Python.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use quickstudy_core::backend::LocalFuture;
+use quickstudy_core::env::EnvSpec;
+use quickstudy_core::host::{Chance, EnvPlace, Executor, FaultKind, Faults, Fleet, FleetSize, Stepped, Tolerance};
+use quickstudy_core::rng::Key;
+use quickstudy_core::{Error, Result};
+
+use crate::failure::Failure;
+use crate::message::{HEAD, Message, kind};
+use crate::outcome::{End, Outcome};
+use crate::pool::{Ask, Pool};
+use crate::worker::Worker;
+
+/// Faults that are shown one by one; of later ones, each whose number is a power of two.
+const SHOWN: u64 = 8;
+/// From this many faults on, their share among all steps may not be above one in [`RARE`].
+const MANY: u64 = 100;
+/// Steps for each fault, where there are many.
+const RARE: u64 = 20;
+
+/// An executor whose environments are in processes of Python, an equal number in each. A step is one message to each
+/// process.
+///
+/// Every reset is seeded from the run's keys, so episodes are the same for any number of processes, as far as
+/// environments draw from the generators that they are given. A process that dies, hangs or sends nonsense is replaced
+/// by another one, and an environment that raises by another one in its process. The step that failed counts as cut off
+/// where it began, with a reward of 0; [`faults`](Executor::faults) counts them. Four failures of a process, or of an
+/// environment, with no step in between are an error, and so are more than a hundred that are more than one in twenty
+/// steps.
+pub struct Workers {
+    pool: Rc<Pool>,
+    fleet: Fleet,
+    members: Vec<Member>,
+    episodes: Episodes,
+    tasks: Option<Vec<Vec<f64>>>,
+    faults: Faults,
+    in_a_row: u32,
+    limit: Duration,
+    render: bool,
+    message: Message,
+    steps: u64,
+}
+
+/// A worker, and the numbers of its environments.
+struct Member {
+    /// None after an error, until the next reset.
+    worker: Option<Worker>,
+    first: usize,
+    count: usize,
+    /// Failures since its last answer.
+    failures: u32,
+}
+
+/// Where environments are in their episodes.
+#[derive(Default)]
+struct Episodes {
+    /// The newest observations, `[M · E · O]`; empty before the first reset and after an error.
+    seen: Vec<f64>,
+    /// Steps of the running episodes.
+    lengths: Vec<usize>,
+    /// Failures of each environment since its last step.
+    failures: Vec<u32>,
+}
+
+/// The place of environments that a pool's workers run.
+pub(crate) fn place(pool: Rc<Pool>, spec: EnvSpec) -> EnvPlace {
+    let known = spec.clone();
+    EnvPlace::host(spec, move |size| Ok(Box::new(Workers::new(&pool, &known, size, false)?)))
+}
+
+impl Workers {
+    /// Starts the workers of a fleet, or takes those that wait.
+    pub(crate) fn new(pool: &Rc<Pool>, spec: &EnvSpec, size: FleetSize, render: bool) -> Result<Workers> {
+        let options = &pool.recipe().options;
+        let FleetSize { tasks, envs_per_task, horizon } = size;
+        let fleet = Fleet::of(spec.clone(), Vec::new(), tasks, envs_per_task, horizon)?;
+        let envs = fleet.num_envs();
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        let count = options.workers.unwrap_or_else(cores).clamp(1, envs);
+        let mut workers = Workers {
+            pool: Rc::clone(pool),
+            episodes: Episodes { seen: Vec::new(), lengths: vec![0; envs], failures: vec![0; envs] },
+            fleet,
+            members: Vec::with_capacity(count),
+            tasks: None,
+            faults: Faults::default(),
+            in_a_row: Tolerance::default().in_a_row,
+            limit: options.time_limit,
+            render,
+            message: Message::default(),
+            steps: 0,
+        };
+        for number in 0..count {
+            let first = envs * number / count;
+            let mut member = Member { worker: None, first, count: envs * (number + 1) / count - first, failures: 0 };
+            member.worker = Some(pool.asked(workers.ask(&member))?);
+            workers.members.push(member);
+        }
+        for member in &mut workers.members {
+            let Some(worker) = &mut member.worker else { continue };
+            let described = pool.described(worker)?;
+            pool.show(worker);
+            workers.fleet.info = described.info();
+            workers.fleet.spec = described.spec(&spec.name);
+        }
+        Ok(workers)
+    }
+
+    fn ask(&self, member: &Member) -> Ask {
+        Ask { count: member.count, horizon: self.fleet.horizon, first: member.first, render: self.render }
+    }
+
+    /// The seeds of the episodes that environments begin with these keys, one key per group.
+    fn seeds(fleet: &Fleet, first: usize, count: usize, keys: &[Key]) -> impl Iterator<Item = u32> {
+        let seed = |number: usize| {
+            let (task, copy) = (number / fleet.envs_per_task, number % fleet.envs_per_task);
+            // Older environments hand seeds on to generators that take 31 bits.
+            (Chance { key: keys[task], element: copy as u32 }.seed() as u32) & 0x7fff_ffff
+        };
+        (first..first + count).map(seed)
+    }
+
+    /// The tasks of a member's environments, one behind the other.
+    fn tasks_of(&self, member: &Member) -> Option<Vec<f64>> {
+        let (tasks, each) = (self.tasks.as_ref()?, self.fleet.envs_per_task);
+        Some((member.first..member.first + member.count).flat_map(|number| tasks[number / each].clone()).collect())
+    }
+
+    /// Makes a worker in a member's place, gives it its tasks, and returns the first observations of new episodes.
+    fn begin_anew(&mut self, number: usize, keys: &[Key]) -> std::result::Result<Vec<f64>, Failure> {
+        let member = &self.members[number];
+        let said = |error: Error| Failure::new(FaultKind::Died, error.to_string());
+        let mut worker = match self.members[number].worker.is_some() {
+            true => self.members[number].worker.take().ok_or_else(|| Failure::garbled("nothing"))?,
+            false => {
+                let mut worker = self.pool.asked(self.ask(member)).map_err(said)?;
+                self.pool.described(&mut worker).map_err(said)?;
+                if let Some(tasks) = self.tasks_of(member) {
+                    worker.send(Message::default().begin(kind::SET_TASKS).numbers(&tasks).end(), self.limit)?;
+                    worker.receive(kind::SET_TASKS, self.pool.starting())?;
+                }
+                worker
+            }
+        };
+        let Member { first, count, .. } = self.members[number];
+        let seeds = Self::seeds(&self.fleet, first, count, keys);
+        worker.send(self.message.begin(kind::RESET).words(seeds).end(), self.limit)?;
+        let width = self.fleet.observations();
+        let outcome = Outcome::read(worker.receive(kind::OUTCOME, self.limit)?, count, width)?;
+        let (seen, raised) = (outcome.observations().collect(), outcome.raised);
+        for raised in raised {
+            let env = first + raised.env.unwrap_or(0);
+            self.count(env, &raised.failure()).map_err(said)?;
+        }
+        self.pool.show(&worker);
+        self.members[number].worker = Some(worker);
+        Ok(seen)
+    }
+
+    /// Begins new episodes in a member after its worker failed, by new workers until one does.
+    fn replace(&mut self, number: usize, mut failure: Failure, keys: &[Key]) -> Result<Vec<f64>> {
+        loop {
+            let member = &mut self.members[number];
+            if let Some(worker) = member.worker.take() {
+                self.pool.show(&worker);
+            }
+            member.failures += 1;
+            let (failures, first, last) = (member.failures, member.first, member.first + member.count - 1);
+            let which = if first == last { format!("number {first}") } else { format!("numbers {first} to {last}") };
+            self.note(failures, &which, &failure)?;
+            match self.begin_anew(number, keys) {
+                Ok(seen) => return Ok(seen),
+                Err(again) => failure = again,
+            }
+        }
+    }
+
+    /// Counts a failure of an environment that its worker has replaced.
+    fn count(&mut self, env: usize, failure: &Failure) -> Result<()> {
+        self.episodes.failures[env] += 1;
+        self.note(self.episodes.failures[env], &format!("number {env}"), failure)
+    }
+
+    /// Counts a fault and shows it. The one too many is an error.
+    fn note(&mut self, in_a_row: u32, which: &str, failure: &Failure) -> Result<()> {
+        let Failure { kind, problem } = failure;
+        let error = |problem: String| Error::Environment { name: self.fleet.spec.name.clone(), problem };
+        self.faults.count(*kind, error(format!("{which}: {problem}")));
+        let total = self.faults.total();
+        if in_a_row > self.in_a_row {
+            return Err(error(format!(
+                "{which} failed {in_a_row} times with no step in between, the last time: {problem}"
+            )));
+        }
+        if total > MANY && total * RARE > self.steps {
+            let problem =
+                format!("{total} failures in {} steps are too many; the last one, {which}: {problem}", self.steps);
+            return Err(error(problem));
+        }
+        if total <= SHOWN || total.is_power_of_two() {
+            let line = problem.lines().next().unwrap_or_default();
+            let count = if total == 1 { String::new() } else { format!(" ({total} faults so far)") };
+            self.pool.say(&format!("{which}: {line}; replaced, and its episode counts as cut off{count}"));
+        }
+        Ok(())
+    }
+
+    /// Gives up what workers are at: they may be in the middle of a message.
+    fn abandon(&mut self) {
+        self.episodes.seen.clear();
+        for member in &mut self.members {
+            if let Some(worker) = member.worker.take() {
+                self.pool.show(&worker);
+            }
+        }
+    }
+
+    fn reset_all(&mut self, keys: &[Key]) -> Result<Vec<f64>> {
+        self.fleet.expect("keys", keys.len(), self.fleet.tasks)?;
+        let mut all = Vec::with_capacity(self.fleet.num_envs() * self.fleet.observations());
+        for number in 0..self.members.len() {
+            let first = match self.begin_anew(number, keys) {
+                Ok(first) => first,
+                Err(failure) => self.replace(number, failure, keys)?,
+            };
+            all.extend(first);
+        }
+        self.episodes.lengths.fill(0);
+        self.episodes.seen.clone_from(&all);
+        Ok(all)
+    }
+
+    fn step_all(&mut self, actions: &[f64], keys: &[Key]) -> Result<Stepped> {
+        self.fleet.expect_step(actions, keys)?;
+        if self.episodes.seen.is_empty() {
+            return Err(Error::Program("no episode is running; reset first".to_owned()));
+        }
+        let width = self.fleet.actions();
+        let mut sent = Vec::with_capacity(self.members.len());
+        for Member { worker, first, count, .. } in &mut self.members {
+            let seeds = Self::seeds(&self.fleet, *first, *count, keys);
+            let own = &actions[*first * width..(*first + *count) * width];
+            let message = self.message.begin(kind::STEP).words(seeds).numbers(own).end();
+            sent.push(match worker {
+                Some(worker) => worker.send(message, self.limit),
+                None => Err(Failure::new(FaultKind::Died, "it has ended")),
+            });
+        }
+        self.steps += self.fleet.num_envs() as u64;
+        let mut stepped = Stepped::default();
+        for (number, sent) in sent.into_iter().enumerate() {
+            match sent.and_then(|()| self.take(number, &mut stepped)) {
+                Ok(failed) => {
+                    for (env, failure) in failed {
+                        self.count(env, &failure)?;
+                    }
+                }
+                Err(failure) => {
+                    let first = self.replace(number, failure, keys)?;
+                    self.cut_off(number, &first, &mut stepped);
+                }
+            }
+        }
+        self.episodes.seen.clone_from(&stepped.observations);
+        Ok(stepped)
+    }
+
+    /// Waits for a worker's answer to a step and appends it to `all`. Returns the environments that failed, each with its
+    /// failure.
+    fn take(&mut self, number: usize, all: &mut Stepped) -> std::result::Result<Vec<(usize, Failure)>, Failure> {
+        let Workers { members, fleet, episodes, limit, pool, .. } = self;
+        let Member { worker, first, count, failures } = &mut members[number];
+        let Some(worker) = worker else { return Err(Failure::new(FaultKind::Died, "it has ended")) };
+        let (o, n) = (fleet.observations(), *count);
+        let outcome = Outcome::read(worker.receive(kind::OUTCOME, *limit)?, n, o)?;
+        *failures = 0;
+        let begin = all.observations.len();
+        all.rewards.extend(outcome.rewards());
+        all.observations.extend(outcome.observations());
+        if !fleet.info.is_empty() {
+            all.info.extend(outcome.success());
+        }
+        let mut ended = 0;
+        for (copy, end) in outcome.ends().enumerate() {
+            let env = *first + copy;
+            match end {
+                End::None => {
+                    let own = begin + copy * o;
+                    all.last_observations.extend_from_slice(&all.observations[own..own + o]);
+                }
+                End::Failed => all.last_observations.extend_from_slice(&episodes.seen[env * o..(env + 1) * o]),
+                End::Terminated | End::Truncated => all.last_observations.extend(outcome.last(ended)),
+            }
+            ended += usize::from(end != End::None);
+            all.terminated.push(end == End::Terminated);
+            all.truncated.push(matches!(end, End::Truncated | End::Failed));
+            let length = &mut episodes.lengths[env];
+            *length += 1;
+            all.lengths.push(*length);
+            if end != End::None {
+                *length = 0;
+            }
+            if end != End::Failed {
+                episodes.failures[env] = 0;
+            }
+        }
+        let failed = outcome.raised.iter().map(|raised| (*first + raised.env.unwrap_or(0), raised.failure()));
+        let failed = failed.collect();
+        pool.show(worker);
+        Ok(failed)
+    }
+
+    /// Appends steps that count as cut off where they began, of a worker that failed. `first` has the observations of
+    /// the episodes that followed.
+    fn cut_off(&mut self, number: usize, first: &[f64], all: &mut Stepped) {
+        let (member, o) = (&self.members[number], self.fleet.observations());
+        let envs = member.first..member.first + member.count;
+        all.observations.extend_from_slice(first);
+        all.last_observations.extend_from_slice(&self.episodes.seen[envs.start * o..envs.end * o]);
+        for env in envs {
+            all.rewards.push(0.0);
+            all.terminated.push(false);
+            all.truncated.push(true);
+            all.lengths.push(self.episodes.lengths[env] + 1);
+            all.info.extend(std::iter::repeat_n(0.0, self.fleet.info.len()));
+            self.episodes.lengths[env] = 0;
+        }
+    }
+
+    fn set_all_tasks(&mut self, tasks: &[Vec<f64>]) -> Result<()> {
+        self.fleet.expect_tasks(tasks)?;
+        if self.fleet.spec.task.is_empty() {
+            return Ok(());
+        }
+        self.tasks = Some(tasks.to_vec());
+        // The next reset makes workers, and gives them their tasks, where there are none.
+        for number in 0..self.members.len() {
+            let Some(own) = self.tasks_of(&self.members[number]) else { continue };
+            let (limit, starting) = (self.limit, self.pool.starting());
+            let Some(worker) = &mut self.members[number].worker else { continue };
+            let message = self.message.begin(kind::SET_TASKS).numbers(&own).end();
+            let told =
+                worker.send(message, limit).and_then(|()| Ok(worker.receive(kind::SET_TASKS, starting).map(drop)?));
+            if let Err(failure) = told {
+                self.members[number].worker = None;
+                self.note(0, &format!("worker {number}"), &failure)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A picture of an environment: that after its last step, also where an episode ended with it.
+    pub(crate) fn picture(&mut self, env: usize) -> Result<(usize, usize, Vec<u8>)> {
+        let problem =
+            |failure: Failure| Error::Environment { name: self.fleet.spec.name.clone(), problem: failure.problem };
+        let member = self.members.iter_mut().find(|member| (member.first..member.first + member.count).contains(&env));
+        let worker = member.and_then(|member| Some((member.first, member.worker.as_mut()?)));
+        let Some((first, worker)) = worker else { return Err(problem(Failure::garbled("no picture"))) };
+        let mut message = Message::default();
+        let sent =
+            worker.send(message.begin(kind::RENDER).words(std::iter::once((env - first) as u32)).end(), self.limit);
+        sent.map_err(problem)?;
+        let answer = worker.receive(kind::RENDER, self.pool.starting()).map_err(|wrong| problem(wrong.into()))?;
+        let word =
+            |at: usize| answer.get(at..at + 4).and_then(|b| b.first_chunk()).map_or(0, |b| u32::from_le_bytes(*b));
+        let (height, width) = (word(HEAD) as usize, word(HEAD + 4) as usize);
+        let pixels = answer.get(HEAD + 8..).unwrap_or_default();
+        if height == 0 || width == 0 || pixels.len() != 3 * height * width {
+            return Err(problem(Failure::garbled("a picture of another size than it says")));
+        }
+        Ok((height, width, pixels.to_vec()))
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        if self.faults.total() > SHOWN {
+            self.pool.say(&format!("{} faults in all", self.faults.total()));
+        }
+        for worker in self.members.drain(..).filter_map(|member| member.worker) {
+            self.pool.show(&worker);
+            self.pool.give_back(worker);
+        }
+    }
+}
+
+impl Executor for Workers {
+    fn fleet(&self) -> &Fleet {
+        &self.fleet
+    }
+
+    fn sample_tasks<'a>(&'a mut self, chances: &'a [Chance]) -> LocalFuture<'a, Result<Vec<Vec<f64>>>> {
+        Box::pin(async move { Ok(vec![Vec::new(); chances.len()]) })
+    }
+
+    fn set_tasks<'a>(&'a mut self, tasks: &'a [Vec<f64>]) -> LocalFuture<'a, Result<()>> {
+        Box::pin(async move { self.set_all_tasks(tasks) })
+    }
+
+    fn reset<'a>(&'a mut self, keys: &'a [Key]) -> LocalFuture<'a, Result<Vec<f64>>> {
+        Box::pin(async move { self.reset_all(keys).inspect_err(|_| self.abandon()) })
+    }
+
+    fn step<'a>(&'a mut self, actions: &'a [f64], keys: &'a [Key]) -> LocalFuture<'a, Result<Stepped>> {
+        Box::pin(async move { self.step_all(actions, keys).inspect_err(|_| self.abandon()) })
+    }
+
+    fn faults(&self) -> Faults {
+        self.faults.clone()
+    }
+}

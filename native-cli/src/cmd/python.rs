@@ -1,0 +1,81 @@
+//! `quickstudy python`: which Python runs environments, and what it has.
+
+use crate::outcome::Stop;
+use crate::progress::say;
+use crate::python::PythonArgs;
+use quickstudy_bridge::Interpreter;
+
+/// Arguments of `quickstudy python`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  quickstudy python check
+  quickstudy python check --python .venv
+  quickstudy train ppo --env gymnasium:CartPole-v1
+  quickstudy train sac --env 'gymnasium:Pendulum-v1?g=5.0' --workers 1
+  quickstudy train ppo --env gymnasium:my_module:MyEnv-v0   of my_module.py here")]
+pub struct PythonVerbArgs {
+    /// What to do
+    #[command(subcommand)]
+    pub verb: PythonVerb,
+}
+
+/// The verbs of `quickstudy python`.
+#[derive(Debug, clap::Subcommand)]
+pub enum PythonVerb {
+    /// Show which Python runs environments, which packages it has, and how to install those that are missing
+    Check(CheckArgs),
+}
+
+/// Arguments of `quickstudy python check`.
+#[derive(Debug, clap::Args)]
+pub struct CheckArgs {
+    /// How Python is run
+    #[command(flatten)]
+    pub python: PythonArgs,
+}
+
+/// A package, the environments that need it, and the arguments of `pip install` for it.
+struct Package {
+    name: &'static str,
+    purpose: &'static str,
+    install: &'static str,
+}
+
+const PACKAGES: [Package; 6] = [
+    Package { name: "numpy", purpose: "all environments", install: "numpy" },
+    Package { name: "gymnasium", purpose: "gymnasium:ID", install: "gymnasium" },
+    Package { name: "pygame", purpose: "pictures of CartPole and its like", install: "\"gymnasium[classic-control]\"" },
+    Package { name: "mujoco", purpose: "HalfCheetah-v5 and its like", install: "\"gymnasium[mujoco]\"" },
+    Package { name: "box2d", purpose: "LunarLander-v3 and its like", install: "\"gymnasium[box2d]\"" },
+    Package { name: "ale-py", purpose: "ALE/Pong-v5 and its like", install: "\"gymnasium[atari]\"" },
+];
+
+/// Packages without which no environment runs.
+const NEEDED: [&str; 2] = ["numpy", "gymnasium"];
+
+/// Runs the verb.
+///
+/// # Errors
+/// [`Stop`] with code 2 if there is no Python, or if packages are missing without which no environment runs.
+pub fn run(args: &PythonVerbArgs) -> Result<(), Stop> {
+    let PythonVerb::Check(CheckArgs { python }) = &args.verb;
+    let interpreter = Interpreter::find(python.python.as_deref())?;
+    let version = interpreter.version()?;
+    say(&format!("python      {version:<12} {} ({})", interpreter.path.display(), interpreter.found));
+    let mut missing = Vec::new();
+    for Package { name, purpose, install } in PACKAGES {
+        match interpreter.package(name)? {
+            Some(version) => say(&format!("{name:<11} {version:<12} {purpose}")),
+            None => {
+                say(&format!("{name:<11} {:<12} {purpose}: {}", "missing", interpreter.install(install)));
+                missing.push(name);
+            }
+        }
+    }
+    if NEEDED.iter().any(|name| missing.contains(name)) {
+        let install = interpreter.install("\"gymnasium[classic-control,mujoco]\"");
+        return Err(Stop::user("this Python cannot run environments of Gymnasium").hint(format!("`{install}`")));
+    }
+    Ok(())
+}
