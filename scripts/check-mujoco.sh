@@ -6,8 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-target}
-python=$(scripts/python-with.sh "$target/mujoco-python" "mujoco, gymnasium.envs.mujoco" \
-  "mujoco==4.0.0" "gymnasium==1.4.0" "numpy>=2,<3" packaging imageio)
+python=$(scripts/test-python.sh)
 # As the tests build it: with the profile of tests nothing is compiled twice.
 cargo build --quiet --profile test --workspace --bin steps-under-test
 exec "$python" tests/compare-mujoco.py --program "$target/debug/steps-under-test" "$@"

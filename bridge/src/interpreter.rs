@@ -94,15 +94,21 @@ impl Interpreter {
         }
     }
 
-    /// The version of an installed package; none if it is not installed.
+    /// The versions of installed packages, each of which may have several names; none where it is not installed.
     ///
     /// # Errors
     /// [`Error::Config`] if the interpreter does not work.
-    pub fn package(&self, name: &str) -> Result<Option<String>> {
+    pub fn packages(&self, packages: &[&[&str]]) -> Result<Vec<Option<String>>> {
         let source = format!(
-            "import importlib.metadata as m\ntry: print(m.version({name:?}))\nexcept m.PackageNotFoundError: pass"
+            "import importlib.metadata as m\n\
+             def version(name):\n  \
+               try: return m.version(name)\n  \
+               except m.PackageNotFoundError: return ''\n\
+             for names in {packages:?}: print(max(map(version, names)))"
         );
-        Ok(Some(self.run(&source)?).filter(|version| !version.is_empty()))
+        let mut versions: Vec<_> = self.run(&source)?.lines().map(|line| Some(line.to_owned())).collect();
+        versions.resize(packages.len(), None);
+        Ok(versions.into_iter().map(|version| version.filter(|version| !version.is_empty())).collect())
     }
 
     /// The command that installs packages for it.

@@ -1,6 +1,7 @@
 //! The workers of one environment: those that wait, and how further ones are made.
 
 use std::cell::{OnceCell, RefCell};
+use std::collections::HashSet;
 use std::time::Duration;
 
 use quickstudy_core::env::EnvSpec;
@@ -37,11 +38,13 @@ pub(crate) struct Pool {
     recipe: Recipe,
     interpreter: OnceCell<Interpreter>,
     idle: RefCell<Vec<Worker>>,
+    /// Lines of prints that were shown: workers print the same.
+    shown: RefCell<HashSet<String>>,
 }
 
 impl Pool {
     pub fn new(recipe: Recipe) -> Pool {
-        Pool { recipe, interpreter: OnceCell::new(), idle: RefCell::default() }
+        Pool { recipe, interpreter: OnceCell::new(), idle: RefCell::default(), shown: RefCell::default() }
     }
 
     /// A pool with one worker, which has said what its environment is.
@@ -104,7 +107,12 @@ impl Pool {
 
     /// Shows what a worker has printed.
     pub fn show(&self, worker: &Worker) {
-        worker.said().take_fresh().iter().for_each(|line| self.say(line));
+        for line in worker.said().take_fresh() {
+            if !self.shown.borrow().contains(&line) {
+                self.say(&line);
+                self.shown.borrow_mut().insert(line);
+            }
+        }
     }
 
     /// Shows a line about the environment.

@@ -48,7 +48,7 @@ impl StandardError {
             line.clear();
             match (&mut pipe).take(LONGEST as u64).read_until(b'\n', &mut line) {
                 Ok(0) | Err(_) => return,
-                Ok(_) => self.lines().add(String::from_utf8_lossy(&line).trim_end().to_owned()),
+                Ok(_) => self.lines().add(&String::from_utf8_lossy(&line)),
             }
         }
     }
@@ -67,7 +67,8 @@ impl StandardError {
 
 impl Lines {
     /// Notes a line, unless it is among the last ones.
-    fn add(&mut self, line: String) {
+    fn add(&mut self, line: &str) {
+        let line = plain(line);
         if line.is_empty() || self.last.contains(&line) {
             return;
         }
@@ -84,6 +85,17 @@ impl Lines {
     }
 }
 
+/// A line without colours, which Gymnasium sends to whatever reads.
+fn plain(line: &str) -> String {
+    let mut parts = line.trim_end().split("\u{1b}[");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |mut all, part| {
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
+        all.push_str(rest.strip_prefix('m').unwrap_or(rest));
+        all
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,10 +104,10 @@ mod tests {
     fn equal_lines_are_kept_once_and_many_are_cut() {
         let mut lines = Lines::default();
         for _ in 0..3 {
-            lines.add("warning".to_owned());
+            lines.add("\u{1b}[33mwarning\u{1b}[0m\n");
         }
-        assert_eq!((lines.last.len(), lines.fresh.len()), (1, 1));
-        (0..100).for_each(|i| lines.add(format!("line {i}")));
+        assert_eq!((&lines.last[0][..], lines.last.len(), lines.fresh.len()), ("warning", 1, 1));
+        (0..100).for_each(|i| lines.add(&format!("line {i}")));
         assert_eq!((lines.last.len(), lines.fresh.len()), (KEPT, SHOWN + 1));
         assert_eq!(lines.last.back().unwrap(), "line 99");
         assert!(lines.fresh[SHOWN].contains("not shown"));

@@ -97,12 +97,6 @@ impl Worker {
         Ok(worker)
     }
 
-    /// The process's id.
-    #[cfg(test)]
-    pub fn id(&self) -> u32 {
-        self.child.id()
-    }
-
     /// Tells whether the process has not ended.
     pub fn lives(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))

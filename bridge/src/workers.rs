@@ -104,6 +104,9 @@ impl Workers {
             let Some(worker) = &mut member.worker else { continue };
             let described = pool.described(worker)?;
             pool.show(worker);
+            if render && !described.pictures {
+                return Err(pool.recipe().error("it cannot be drawn: its render modes have no rgb_array"));
+            }
             workers.fleet.info = described.info();
             workers.fleet.spec = described.spec(&spec.name);
         }

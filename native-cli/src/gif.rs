@@ -18,11 +18,20 @@ const PAUSE: u16 = 100;
 /// Pixels above a scene in which its caption is written.
 const CAPTION: usize = 30;
 
+/// The image of a frame.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Image {
+    /// Shapes, which are painted here.
+    Scene(Scene),
+    /// Pixels, as an environment of Python draws itself.
+    Picture(Picture),
+}
+
 /// An episode of a recording.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Clip {
-    /// The scene, and a line about it; no room is taken where no frame has one.
-    pub frames: Vec<(Scene, String)>,
+    /// The image, and a line about it; no room is taken where no frame has one.
+    pub frames: Vec<(Image, String)>,
     /// Time of a frame.
     pub seconds: f64,
 }
@@ -47,25 +56,57 @@ fn timing(count: usize, seconds: f64) -> Vec<(usize, u16)> {
     shown
 }
 
-/// A scene below its caption, in its own view: that of the first one, or one as large elsewhere.
-fn picture((scene, caption): &(Scene, String), first: [f32; 4], width: usize, above: usize) -> Picture {
-    let [left, _, low, _] = scene.view;
-    let view = [left, left + (first[1] - first[0]), low, low + (first[3] - first[2])];
-    let view = if view.iter().all(|x| x.is_finite()) { view } else { first };
-    let mut scene = paint(&Scene { view, shapes: scene.shapes.clone() }, width);
-    // Far away, sizes are rounded.
-    scene.height = scene_picture::height(first, width);
-    scene.pixels.resize(width * scene.height, BACKGROUND);
-    if above == 0 {
-        return scene;
+impl Image {
+    /// Pixels of a recording that begins with this image, and of `width` if it is a scene: across, and down.
+    fn size(&self, width: usize) -> [usize; 2] {
+        match self {
+            Image::Scene(scene) => [width, scene_picture::height(scene.view, width)],
+            Image::Picture(picture) => [picture.width, picture.height],
+        }
     }
-    let mut painter = Painter::new(width, scene.height + above, BACKGROUND);
-    painter.picture.pixels[above * width..].copy_from_slice(&scene.pixels);
+
+    /// Paints the image as large as `first`: a scene in its own view, which is that of the first one or one as large
+    /// elsewhere.
+    fn painted(&self, first: &Image, [width, height]: [usize; 2]) -> Picture {
+        let mut painted = match (self, first) {
+            (Image::Picture(picture), _) => picture.clone(),
+            (Image::Scene(scene), Image::Scene(Scene { view: first, .. })) => {
+                let [left, _, low, _] = scene.view;
+                let view = [left, left + (first[1] - first[0]), low, low + (first[3] - first[2])];
+                let view = if view.iter().all(|x| x.is_finite()) { view } else { *first };
+                paint(&Scene { view, shapes: scene.shapes.clone() }, width)
+            }
+            (Image::Scene(scene), Image::Picture(_)) => paint(scene, width),
+        };
+        // Far away, sizes of views are rounded. Environments of Python may draw pictures of other sizes.
+        if painted.width != width {
+            let rows = painted.pixels.chunks(painted.width.max(1)).map(|row| {
+                let mut row = row.to_vec();
+                row.resize(width, BACKGROUND);
+                row
+            });
+            painted.pixels = rows.collect::<Vec<_>>().concat();
+        }
+        painted.pixels.resize(width * height, BACKGROUND);
+        Picture { width, height, ..painted }
+    }
+}
+
+/// An image below its caption.
+fn picture((image, caption): &(Image, String), first: &Image, size: [usize; 2], above: usize) -> Picture {
+    let painted = image.painted(first, size);
+    if above == 0 {
+        return painted;
+    }
+    let [width, height] = size;
+    let mut painter = Painter::new(width, height + above, BACKGROUND);
+    painter.picture.pixels[above * width..].copy_from_slice(&painted.pixels);
     letter(&mut painter, caption, [12.0, above as f32 - 9.0], &Style::new(15.0, INK), 1.0);
     painter.picture
 }
 
-/// Writes episodes as a looping GIF of `width` pixels, one after the other, each at its own speed.
+/// Writes episodes as a looping GIF, one after the other, each at its own speed: scenes `width` pixels across, pictures
+/// as they are.
 ///
 /// All frames share one palette of the 256 most frequent colours, and each frame holds only the rectangle that
 /// changed, so ten seconds of CartPole take a few hundred kilobytes. All scenes must have views of the
@@ -79,7 +120,8 @@ pub fn encode(clips: &[Clip], width: usize) -> Result<Vec<u8>, Stop> {
         return Err(Stop::user("there is no frame to record"));
     };
     let above = if frames().any(|(_, caption)| !caption.is_empty()) { CAPTION } else { 0 };
-    let height = scene_picture::height(first.view, width) + above;
+    let size = first.size(width);
+    let [width, height] = [size[0], size[1] + above];
     let (Ok(wide), Ok(high)) = (u16::try_from(width), u16::try_from(height)) else {
         return Err(Stop::user(format!("a GIF has at most 65535 pixels a side, got {width} × {height}")));
     };
@@ -87,8 +129,8 @@ pub fn encode(clips: &[Clip], width: usize) -> Result<Vec<u8>, Stop> {
         let shown = timing(clip.frames.len(), clip.seconds);
         shown.into_iter().map(|(i, delay)| (&clip.frames[i], delay))
     });
-    let timing: Vec<(&(Scene, String), u16)> = timing.collect();
-    let pictures = || timing.iter().map(|(frame, _)| picture(frame, first.view, width, above));
+    let timing: Vec<(&(Image, String), u16)> = timing.collect();
+    let pictures = || timing.iter().map(|(frame, _)| picture(frame, first, size, above));
     // Two passes over the painter instead of holding every picture: 1000 frames would take 300 MB.
     let palette = Palette::of(pictures());
     let mut out = Vec::new();
@@ -220,7 +262,7 @@ mod tests {
             frames: scenes
                 .iter()
                 .enumerate()
-                .map(|(i, scene)| (scene.clone(), caption.replace('#', &i.to_string())))
+                .map(|(i, scene)| (Image::Scene(scene.clone()), caption.replace('#', &i.to_string())))
                 .collect(),
             seconds: 0.02,
         };
@@ -250,7 +292,7 @@ mod tests {
         // With captions there is room above the scenes, which are as they were.
         let named = clip("step #");
         let frames: Vec<Picture> =
-            named.frames.iter().map(|frame| picture(frame, frame.0.view, 160, CAPTION)).collect();
+            named.frames.iter().map(|frame| picture(frame, &frame.0, [160, 80], CAPTION)).collect();
         assert_eq!((frames[3].width, frames[3].height), (160, 80 + CAPTION));
         assert_eq!(frames[3].pixels[CAPTION * 160..], paint(&scenes[3], 160).pixels);
         assert_ne!(frames[3].pixels[..CAPTION * 160], frames[4].pixels[..CAPTION * 160]);
@@ -276,7 +318,7 @@ mod tests {
 
     #[test]
     fn frames_without_change_and_empty_recordings() {
-        let still = [Clip { frames: vec![(moving(1)[0].clone(), String::new()); 3], seconds: 0.05 }];
+        let still = [Clip { frames: vec![(Image::Scene(moving(1)[0].clone()), String::new()); 3], seconds: 0.05 }];
         assert!(encode(&still, 100).is_ok());
         assert_eq!(encode(&[], 100).unwrap_err().code, 2);
         assert_eq!(encode(&still, 70_000).unwrap_err().code, 2);

@@ -44,6 +44,7 @@ pub mod provenance;
 pub mod python;
 pub mod quote;
 pub mod raster;
+pub mod recording;
 pub mod recover;
 pub mod run;
 pub mod run_folder;

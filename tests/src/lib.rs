@@ -11,6 +11,7 @@ pub mod hosted;
 pub mod inputs;
 pub mod panel;
 pub mod process;
+pub mod python;
 pub mod random_graph;
 pub mod rooms;
 pub mod scratch;
@@ -29,6 +30,9 @@ mod pages {
 
     #[doc = include_str!("../../gpu/README.md")]
     struct Gpu;
+
+    #[doc = include_str!("../../bridge/README.md")]
+    struct Bridge;
 
     #[doc = include_str!("../../native-cli/README.md")]
     struct CommandLine;

@@ -6,19 +6,18 @@ use crate::device::DeviceArgs;
 use crate::gif;
 use crate::known;
 use crate::metrics::number;
-use crate::numerals::alike;
 use crate::outcome::Stop;
 use crate::output;
 use crate::particles::{self, Particles};
 use crate::picture_file::expect_extension;
 use crate::progress::{duration, grouped, say};
 use crate::python::PythonArgs;
+use crate::recording::{self, Asking};
 use crate::run_folder::{self, file};
 use crate::stats;
 use crate::ticker::Ticker;
 use quickstudy_core::backend::Device;
-use quickstudy_core::env::EnvDef;
-use quickstudy_core::train::{Episode, Evaluator, Trajectory};
+use quickstudy_core::train::{Episode, Evaluator};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -95,9 +94,6 @@ const TRIAL: usize = 256;
 const GIF_WIDTH: usize = 480;
 /// Episodes of a recording at most.
 const RECORDED: usize = 20;
-/// Episodes that would take fewer seconds are slowed down to as many, but not to more than half a second for a step.
-const SHORT: f64 = 3.0;
-const SLOWEST: f64 = 0.5;
 /// Episodes of an evaluation where none are asked for.
 const EPISODES: u64 = 100;
 
@@ -210,8 +206,7 @@ fn evaluated(args: &EvalArgs, device: &Device, path: &Path, particle: Option<usi
     }
     // What cannot be drawn is said before the work.
     if args.gif.is_some() {
-        let hint = "leave --gif out; environments of the host cannot be drawn";
-        policy.env().device().map_err(|error| Stop::from(error).hint(hint))?;
+        recording::check(&policy)?;
     }
     activity::begin(Work::Evaluation(policy.env_steps()));
     activity::watch(device.interrupt());
@@ -239,48 +234,20 @@ fn heading(args: &EvalArgs, device: &Device, one: &Evaluated) -> String {
 }
 
 fn record(args: &EvalArgs, path: &Path, policy: &Evaluator) -> Result<(), Stop> {
-    let env = policy.env().device()?;
     let asked = args.episodes.map_or(1, |_| count(args));
-    let recorded = pollster::block_on(policy.trajectories(asked.min(RECORDED), args.seed, !args.stochastic))?;
-    let clip = |(i, episode)| clip(env, episode, args.fps, (recorded.len() > 1).then_some((i, recorded.len())));
-    let clips = recorded.iter().enumerate().map(clip).collect::<Result<Vec<_>, _>>()?;
+    let asking = Asking { episodes: asked.min(RECORDED), seed: args.seed, stochastic: args.stochastic, fps: args.fps };
+    let clips = recording::clips(policy, &asking)?;
     gif::save(path, &clips, GIF_WIDTH)?;
-    let steps: usize = recorded.iter().map(|episode| episode.actions.len()).sum();
+    let steps: usize = clips.iter().map(|clip| clip.frames.len() - 1).sum();
     let seconds: f64 = clips.iter().map(|clip| clip.seconds * (clip.frames.len() - 1) as f64).sum();
-    let own = env.spec().dt * steps as f64;
+    let own = policy.env().spec().dt * steps as f64;
     let slower = if seconds > 1.05 * own && args.fps.is_none() { ", slower than they happen" } else { "" };
-    let episodes = if recorded.len() > 1 { format!("{} episodes, ", recorded.len()) } else { String::new() };
+    let episodes = if clips.len() > 1 { format!("{} episodes, ", clips.len()) } else { String::new() };
     output::say_written(path, &format!(" ({episodes}{steps} steps, {}{slower})", duration(seconds)));
-    if asked > recorded.len() {
+    if asked > clips.len() {
         say(&format!("note: a recording has at most {RECORDED} episodes; these are the first ones"));
     }
     Ok(())
-}
-
-/// An episode with its step and its return until then; of several, with its number.
-fn clip(
-    env: &EnvDef,
-    episode: &Trajectory,
-    fps: Option<u64>,
-    number: Option<(usize, usize)>,
-) -> Result<gif::Clip, quickstudy_core::Error> {
-    let steps = episode.rewards.len();
-    let mut sum = 0.0;
-    let returns = std::iter::once(0.0).chain(episode.rewards.iter().map(|reward| {
-        sum += f64::from(*reward);
-        sum
-    }));
-    let returns = alike(&returns.collect::<Vec<f64>>());
-    let of = number.map_or_else(String::new, |(i, count)| format!("episode {} of {count}   ", i + 1));
-    let frame = |step: usize| {
-        // Where the state after the last step is not known, the one before it shows the whole return at the end.
-        let state = &episode.states[step.min(episode.states.len() - 1)];
-        Ok((env.draw(state, &episode.task)?, format!("{of}step {step}   return {}", returns[step])))
-    };
-    let frames = (0..=steps).map(frame).collect::<Result<Vec<_>, _>>()?;
-    let own = env.spec().dt;
-    let seconds = fps.map_or_else(|| own.max((SHORT / steps.max(1) as f64).min(SLOWEST)), |fps| 1.0 / fps as f64);
-    Ok(gif::Clip { frames, seconds })
 }
 
 /// The last lines of several runs or particles: for each environment and algorithm how many there are, and the promised
@@ -364,27 +331,6 @@ fn summary(episodes: &[Episode]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn recordings_say_step_and_return_and_short_episodes_are_slow() {
-        let env = quickstudy_core::env::builtin("point-robot").unwrap();
-        let episode = |steps: usize| Trajectory {
-            states: vec![vec![0.0, 0.0]; steps],
-            actions: vec![vec![0.0, 0.0]; steps],
-            rewards: vec![-1.5; steps],
-            task: vec![0.5, 0.5],
-        };
-        let one = clip(&env, &episode(20), None, None).unwrap();
-        assert_eq!((one.frames.len(), one.seconds), (21, 0.15));
-        assert_eq!([&one.frames[0].1, &one.frames[20].1], ["step 0   return 0.00", "step 20   return -30.00"]);
-        assert_eq!(
-            clip(&env, &episode(2), None, Some((1, 3))).unwrap().frames[1].1,
-            "episode 2 of 3   step 1   return -1.50"
-        );
-        assert_eq!(clip(&env, &episode(2), None, None).unwrap().seconds, 0.5);
-        assert_eq!(clip(&env, &episode(20), Some(10), None).unwrap().seconds, 0.1);
-        assert_eq!(clip(&env, &episode(300), None, None).unwrap().seconds, env.spec().dt);
-    }
 
     #[test]
     fn the_last_line_is_the_promised_one() {

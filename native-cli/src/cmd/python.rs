@@ -37,18 +37,23 @@ pub struct CheckArgs {
 
 /// A package, the environments that need it, and the arguments of `pip install` for it.
 struct Package {
-    name: &'static str,
+    /// Its names in package indices; the first is shown.
+    names: &'static [&'static str],
     purpose: &'static str,
     install: &'static str,
 }
 
 const PACKAGES: [Package; 6] = [
-    Package { name: "numpy", purpose: "all environments", install: "numpy" },
-    Package { name: "gymnasium", purpose: "gymnasium:ID", install: "gymnasium" },
-    Package { name: "pygame", purpose: "pictures of CartPole and its like", install: "\"gymnasium[classic-control]\"" },
-    Package { name: "mujoco", purpose: "HalfCheetah-v5 and its like", install: "\"gymnasium[mujoco]\"" },
-    Package { name: "box2d", purpose: "LunarLander-v3 and its like", install: "\"gymnasium[box2d]\"" },
-    Package { name: "ale-py", purpose: "ALE/Pong-v5 and its like", install: "\"gymnasium[atari]\"" },
+    Package { names: &["numpy"], purpose: "all environments", install: "numpy" },
+    Package { names: &["gymnasium"], purpose: "gymnasium:ID", install: "gymnasium" },
+    Package {
+        names: &["pygame", "pygame-ce"],
+        purpose: "pictures of CartPole and its like",
+        install: "\"gymnasium[classic-control]\"",
+    },
+    Package { names: &["mujoco"], purpose: "HalfCheetah-v5 and its like", install: "\"gymnasium[mujoco]\"" },
+    Package { names: &["box2d", "box2d-py"], purpose: "LunarLander-v3 and its like", install: "\"gymnasium[box2d]\"" },
+    Package { names: &["ale-py"], purpose: "ALE/Pong-v5 and its like", install: "\"gymnasium[atari]\"" },
 ];
 
 /// Packages without which no environment runs.
@@ -64,8 +69,10 @@ pub fn run(args: &PythonVerbArgs) -> Result<(), Stop> {
     let version = interpreter.version()?;
     say(&format!("python      {version:<12} {} ({})", interpreter.path.display(), interpreter.found));
     let mut missing = Vec::new();
-    for Package { name, purpose, install } in PACKAGES {
-        match interpreter.package(name)? {
+    let versions = interpreter.packages(&PACKAGES.map(|package| package.names))?;
+    for (Package { names, purpose, install }, version) in PACKAGES.iter().zip(versions) {
+        let name = names[0];
+        match version {
             Some(version) => say(&format!("{name:<11} {version:<12} {purpose}")),
             None => {
                 say(&format!("{name:<11} {:<12} {purpose}: {}", "missing", interpreter.install(install)));

@@ -1,0 +1,169 @@
+"""Environments of Gymnasium for the tests: they show what they are given, and fail in every way."""
+
+import ctypes
+import os
+import signal
+import sys
+import time
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from gymnasium.envs.registration import register
+
+SPACES = {
+    "box": spaces.Box(-1, 1, (3,), np.float32),
+    "box64": spaces.Box(-1, 1, (2, 2), np.float64),
+    "unbounded": spaces.Box(-np.inf, np.inf, (2,), np.float32),
+    "discrete": spaces.Discrete(3),
+    "shifted": spaces.Discrete(3, start=-1),
+    "multidiscrete": spaces.MultiDiscrete([2, 3]),
+    "square": spaces.MultiDiscrete(np.array([[2, 3], [4, 5]])),
+    "multibinary": spaces.MultiBinary(3),
+    "dict": spaces.Dict({"b": spaces.Box(0, 1, (2,), np.float32), "a": spaces.Discrete(3)}),
+    "tuple": spaces.Tuple((spaces.Discrete(2), spaces.Box(0, 1, (1,), np.float32))),
+    "picture": spaces.Box(0, 255, (4, 4, 3), np.uint8),
+    "large": spaces.Box(0, 255, (96, 96, 3), np.uint8),
+    "sequence": spaces.Sequence(spaces.Discrete(2)),
+    "text": spaces.Text(3),
+}
+
+
+class Echo(gymnasium.Env):
+    """Sees the action that it was given last, behind the number of its type: 0 int, 1 int64, 2 int8, 3 f32, 4 f64."""
+
+    TYPES = [np.dtype(np.int64), np.dtype(np.int8), np.dtype(np.float32), np.dtype(np.float64)]
+
+    def __init__(self, action="discrete", ends=0):
+        self.action_space, self.ends = SPACES[action], ends
+        shape = getattr(self.action_space, "shape", ()) or (1,)
+        self.size = int(np.prod(shape))
+        self.observation_space = spaces.Box(-np.inf, np.inf, (1 + self.size,), np.float64)
+
+    def seen(self, action):
+        kind = 0 if type(action) is int else 1 + self.TYPES.index(action.dtype)
+        return np.concatenate([[kind], np.ravel(action)]).astype(np.float64)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.steps = 0
+        return np.full(1 + self.size, self.np_random.random()), {}
+
+    def step(self, action):
+        self.steps += 1
+        over = bool(self.ends) and self.steps >= self.ends
+        return self.seen(action), float(self.steps), over, over, {"is_success": over}
+
+
+class Sample(gymnasium.Env):
+    """Sees samples of a space."""
+
+    def __init__(self, space):
+        self.observation_space, self.action_space = SPACES[space], spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        self.observation_space.seed(seed)
+        return self.observation_space.sample(), {}
+
+    def step(self, action):
+        return self.observation_space.sample(), 0.0, False, False, {}
+
+
+def segfault():
+    ctypes.string_at(0)
+
+
+def fork():
+    """Dies, and leaves a child behind that holds its pipes."""
+    if os.fork() == 0:
+        time.sleep(600)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def spin():
+    while True:
+        pass
+
+
+def fail():
+    raise RuntimeError("the simulator has lost its way")
+
+
+class Faulty(gymnasium.Env):
+    """Walks on a line, and fails now and then: in the ways that `kinds` names, each with the chance `chance`."""
+
+    observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float64)
+    action_space = spaces.Discrete(2)
+
+    ACTS = {
+        "raise": fail,
+        "exit": sys.exit,
+        "interrupt": lambda: (_ for _ in ()).throw(KeyboardInterrupt()),
+        "_exit": lambda: os._exit(7),
+        "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
+        "segfault": segfault,
+        "hang": lambda: time.sleep(600),
+        "spin": spin,
+        "stop": lambda: os.kill(os.getpid(), signal.SIGSTOP),
+        "fork": fork,
+        "print": lambda: print("noise " * 1000, flush=True),
+        "shell": lambda: os.system("echo a child shell prints"),
+    }
+    OUTCOMES = {
+        "nan": lambda seen: (seen * np.nan, 0.0),
+        "inf_reward": lambda seen: (seen, np.inf),
+        "shape": lambda seen: (seen[:1], 0.0),
+        "scalar": lambda seen: (0.5, 0.0),
+        "none": lambda seen: (None, 0.0),
+        "none_reward": lambda seen: (seen, None),
+    }
+
+    def __init__(self, kinds="raise", chance=0.1, at=0):
+        self.kinds, self.chance, self.at = kinds.split(","), chance, at
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.place, self.steps = self.np_random.random(), 0
+        return np.array([self.place, 0.0]), {}
+
+    def step(self, action):
+        self.steps += 1
+        self.place += action - 0.5
+        seen = np.array([self.place, self.steps], dtype=np.float64)
+        # Not in the first step, which is made to see what there is.
+        if self.steps > 1 and (self.steps == self.at or self.np_random.random() < self.chance):
+            kind = self.kinds[self.np_random.integers(len(self.kinds))]
+            if kind in self.OUTCOMES:
+                seen, reward = self.OUTCOMES[kind](seen)
+                return seen, reward, False, False, {}
+            self.ACTS[kind]()
+        return seen, 1.0, self.steps >= 40, False, {}
+
+
+class Unlimited(Faulty):
+    """Says nothing of a time limit."""
+
+    def __init__(self):
+        super().__init__(chance=0.0)
+
+
+class Broken(Faulty):
+    """Cannot be reset."""
+
+    def reset(self, *, seed=None, options=None):
+        raise OSError("the licence has run out")
+
+
+class OldStep(Faulty):
+    """Has the step of Gym before 0.26."""
+
+    def step(self, action):
+        return super().step(action)[:4]
+
+
+register("Echo-v0", Echo, max_episode_steps=50)
+register("Sample-v0", Sample, max_episode_steps=50)
+register("Faulty-v0", Faulty, max_episode_steps=30)
+register("Unlimited-v0", Unlimited)
+register("Broken-v0", Broken, max_episode_steps=30)
+register("OldStep-v0", OldStep, max_episode_steps=30, order_enforce=False)

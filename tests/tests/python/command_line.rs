@@ -1,0 +1,142 @@
+//! Environments of Python through the command line.
+
+use std::fs;
+use std::process::Command;
+use std::time::Duration;
+
+use quickstudy_tests::process::{Finished, Sandbox, wait_until};
+use quickstudy_tests::python::{interpreter, modules};
+
+use crate::workers_of;
+
+/// A folder in which the command line finds Python and the module of the tests; none without Python.
+fn sandbox() -> Option<(Sandbox, String)> {
+    let python = interpreter()?;
+    let dir = Sandbox::new(env!("CARGO_BIN_EXE_quickstudy-under-test"));
+    fs::copy(modules().join("envs_under_test.py"), dir.join("envs_under_test.py")).unwrap();
+    Some((dir, format!("--python {}", python.display())))
+}
+
+const PPO: &str = "train ppo --env gymnasium:CartPole-v1 --steps 2048 --set envs=4 --set horizon=64 --set hidden=[8] \
+    --eval-every 512 --eval-episodes 3 --out run";
+
+#[test]
+fn a_run_is_evaluated_recorded_and_opened_without_python() {
+    let Some((dir, python)) = sandbox() else { return };
+    let trained = dir.run(&format!("{PPO} {python}"));
+    assert_eq!(trained.code, Some(0), "{trained:?}");
+    let metrics = fs::read_to_string(dir.join("run/metrics.csv")).unwrap();
+    assert!(metrics.lines().count() > 4, "{metrics}");
+    let evaluated = dir.run(&format!("eval run --episodes 5 --gif a.gif {python}"));
+    assert_eq!(evaluated.code, Some(0), "{evaluated:?}");
+    assert!(fs::metadata(dir.join("a.gif")).unwrap().len() > 5_000);
+    // The same episodes with other workers.
+    let again = dir.run(&format!("eval run --episodes 5 --workers 3 {python}"));
+    let last = |text: &str| text.lines().last().unwrap().to_owned();
+    assert_eq!(last(&again.out), last(&evaluated.out));
+    for command in ["plot run -o curve.svg", "export run -o one.safetensors"] {
+        let mut alone = dir.command(command);
+        let done = alone.env("PATH", "/nowhere").env_remove("VIRTUAL_ENV").output().unwrap();
+        assert_eq!(done.status.code(), Some(0), "{command}: {done:?}");
+    }
+    let mut without = dir.command("eval run");
+    let done = without.env("PATH", "/nowhere").env_remove("VIRTUAL_ENV").output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.code() == Some(2) && said.contains("there is no Python"), "{said}");
+}
+
+#[test]
+fn runs_are_the_same_for_any_number_of_workers() {
+    let Some((dir, python)) = sandbox() else { return };
+    let snapshot = |workers: usize| {
+        let out = format!("w{workers}");
+        let done =
+            dir.run(&format!("{} --workers {workers} {python}", PPO.replace("--out run", &format!("--out {out}"))));
+        assert_eq!(done.code, Some(0), "{done:?}");
+        fs::read(dir.join(&out).join("last.safetensors")).unwrap()
+    };
+    let one = snapshot(1);
+    assert!(snapshot(2) == one && snapshot(4) == one);
+}
+
+#[test]
+fn a_run_with_a_memory_is_killed_and_goes_on() {
+    let Some((dir, python)) = sandbox() else { return };
+    let train = format!(
+        "train dqn --env gymnasium:CartPole-v1 --steps 6000 --eval-every 0 --save-every 0 --set hidden=[8] --out run {python}"
+    );
+    let mut begun = 0;
+    for kill in 0..3 {
+        let command = if kill == 0 { train.clone() } else { format!("train --resume run --save-every 0 {python}") };
+        let mut child = dir.start(&command);
+        let id = child.id().to_string();
+        let rows = || fs::read_to_string(dir.join("run/metrics.csv")).map_or(0, |text| text.lines().count());
+        assert!(wait_until(Duration::from_secs(60), || rows() > begun + 3), "it makes steps");
+        begun = rows();
+        assert!(!workers_of(&id).is_empty(), "it has workers");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(wait_until(Duration::from_secs(5), || workers_of(&id).is_empty()), "its workers end with it");
+    }
+    assert!(fs::read_dir(dir.join("run")).unwrap().any(|e| e.unwrap().path().is_dir()), "segments of the memory");
+    let done = dir.run(&format!("train --resume run {python}"));
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert!(done.out.contains("6 000 / 6 000") || done.out.contains("saved run"), "{}", done.out);
+}
+
+#[test]
+fn workers_end_with_a_parent_that_is_killed_while_they_hang() {
+    let Some((dir, python)) = sandbox() else { return };
+    let env = "gymnasium:envs_under_test:Faulty-v0?kinds=spin&at=2";
+    let mut child = dir.start(&format!("train ppo --env {env} --set hidden=[8] --out run {python}"));
+    let id = child.id().to_string();
+    assert!(wait_until(Duration::from_secs(60), || workers_of(&id).len() >= 2), "workers start");
+    std::thread::sleep(Duration::from_millis(500));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(wait_until(Duration::from_secs(5), || workers_of(&id).is_empty()));
+}
+
+#[test]
+fn faults_are_shown_and_counted_and_leave_no_process_behind() {
+    let Some((dir, python)) = sandbox() else { return };
+    let env = "gymnasium:envs_under_test:Faulty-v0?kinds=raise,raise,raise,kill,fork,stop&chance=0.008";
+    let train = format!("train ppo --env {env} --steps 4k --env-timeout 0.7 --set hidden=[8] --eval-every 0 {python}");
+    let child = dir.command(&train).spawn().unwrap();
+    let id = child.id().to_string();
+    let done = Finished::from(child.wait_with_output().unwrap());
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert_eq!(workers_of(&id), Vec::<String>::new());
+    let said = done.out + &done.err;
+    assert!(said.contains("the simulator has lost its way; replaced, and its episode counts as cut off"), "{said}");
+    assert!(said.contains("faults in all"), "{said}");
+}
+
+#[test]
+fn wrong_commands_name_what_is_wrong() {
+    let Some((dir, python)) = sandbox() else { return };
+    for (command, parts) in [
+        ("train ppo --env gymnasium:CartPol-v1", &["NameNotFound", "Did you mean: `CartPole`?"][..]),
+        ("train ddpg --env gymnasium:CartPole-v1", &["ddpg"]),
+        ("train dqn --env gymnasium:Pendulum-v1", &["dqn"]),
+        ("train ppo --env gymnasium:", &["gymnasium:CartPole-v1"]),
+        ("train promp --env gymnasium:CartPole-v1", &["task"]),
+        ("train ppo --env gymnasium:CartPole-v1 --workers 0", &["--workers"]),
+        ("train ppo --env gymnasium:CartPole-v1 --env-timeout -1", &["--env-timeout"]),
+    ] {
+        let done = dir.run(&format!("{command} {python}"));
+        assert_eq!(done.code, Some(2), "{command}: {done:?}");
+        parts.iter().for_each(|part| assert!(done.err.contains(part), "`{part}` is missing: {}", done.err));
+        assert!(!done.err.contains("panicked"), "{}", done.err);
+    }
+    assert!(!dir.join("runs").exists(), "nothing was begun");
+    let checked = dir.run(&format!("python check {python}"));
+    assert!(checked.code == Some(0) && checked.out.contains("gymnasium"), "{checked:?}");
+    // A Python without Gymnasium: the command that installs it.
+    let system = Command::new("sh").args(["-c", "command -v python3"]).output().unwrap();
+    let system = String::from_utf8_lossy(&system.stdout).trim().to_owned();
+    if Command::new(&system).args(["-c", "import gymnasium"]).output().is_ok_and(|done| !done.status.success()) {
+        let done = dir.run(&format!("train ppo --env gymnasium:CartPole-v1 --python {system}"));
+        assert!(done.code == Some(2) && done.err.contains("-m pip install"), "{done:?}");
+    }
+}

@@ -1,0 +1,124 @@
+//! Spaces, arguments and names of Gymnasium.
+
+use quickstudy_core::env::ActionSpace;
+
+use crate::{executor, keys, options, place, said};
+
+/// The observation that an environment of `Echo` has after an action.
+fn echoed(action: &str, given: &[f64]) -> Option<Vec<f64>> {
+    let options = options(1)?;
+    let place = place(&format!("Echo-v0?action={action}"), &options).unwrap();
+    let mut envs = executor(&place, 1);
+    pollster::block_on(envs.reset(&keys(1, 0))).unwrap();
+    Some(pollster::block_on(envs.step(given, &keys(1, 1))).unwrap().observations)
+}
+
+#[test]
+fn actions_arrive_as_their_spaces_want_them() {
+    for (action, given, seen) in [
+        // The number of the type comes first: 0 a Python int, 1 int64, 2 int8, 3 float32, 4 float64.
+        ("discrete", &[2.0][..], &[0.0, 2.0][..]),
+        ("shifted", &[0.0], &[0.0, -1.0]),
+        ("multidiscrete", &[1.0, 2.0], &[1.0, 1.0, 2.0]),
+        ("square", &[1.0, 2.0, 3.0, 4.0], &[1.0, 1.0, 2.0, 3.0, 4.0]),
+        ("multibinary", &[1.0, 0.0, 1.0], &[2.0, 1.0, 0.0, 1.0]),
+        ("box", &[0.5, -1.0, 0.25], &[3.0, 0.5, -1.0, 0.25]),
+        ("box64", &[0.1, 0.2, 0.3, 0.4], &[4.0, 0.1, 0.2, 0.3, 0.4]),
+    ] {
+        let Some(found) = echoed(action, given) else { return };
+        assert_eq!(found, seen, "{action}");
+    }
+}
+
+#[test]
+fn action_spaces_are_those_of_gymnasium() {
+    let Some(options) = options(1) else { return };
+    let space = |action: &str| place(&format!("Echo-v0?action={action}"), &options).unwrap().spec().action.clone();
+    assert_eq!(space("shifted").choices(), Some(3));
+    let ActionSpace::MultiDiscrete { choices } = space("square") else { panic!("several choices") };
+    assert_eq!(choices.iter().map(|choice| choice.names.len()).collect::<Vec<_>>(), [2, 3, 4, 5]);
+    let ActionSpace::Box { dims } = space("box64") else { panic!("a vector") };
+    assert!(dims.len() == 4 && dims.iter().all(|dim| (dim.low, dim.high) == (-1.0, 1.0)));
+}
+
+#[test]
+fn observations_are_flattened() {
+    let Some(options) = options(1) else { return };
+    for (space, numbers) in [
+        ("box64", 4),
+        ("discrete", 3),
+        ("multibinary", 3),
+        ("multidiscrete", 5),
+        ("dict", 5),
+        ("tuple", 3),
+        ("picture", 48),
+    ] {
+        let place = place(&format!("Sample-v0?space={space}"), &options).unwrap();
+        assert_eq!(place.spec().observation.len(), numbers, "{space}");
+        let mut envs = executor(&place, 2);
+        assert_eq!(pollster::block_on(envs.reset(&keys(2, 0))).unwrap().len(), 2 * numbers, "{space}");
+        pollster::block_on(envs.step(&[0.0, 1.0], &keys(2, 1))).unwrap();
+    }
+    let names = place("Sample-v0?space=dict", &options).unwrap();
+    // A dictionary that is made of a plain one has its keys in order of the alphabet.
+    let names: Vec<&str> = names.spec().observation.iter().map(|dim| dim.name.as_str()).collect();
+    assert_eq!(names, ["a[0]", "a[1]", "a[2]", "b[0]", "b[1]"]);
+    assert!(said().iter().any(|line| line.contains("pictures (4, 4, 3) are taken as vectors of 48")), "{:?}", said());
+}
+
+#[test]
+fn both_ends_at_once_are_a_final_state_and_success_is_seen() {
+    let Some(options) = options(1) else { return };
+    let mut envs = executor(&place("Echo-v0?ends=2", &options).unwrap(), 1);
+    assert_eq!(envs.fleet().info, ["success"]);
+    let first = pollster::block_on(envs.reset(&keys(1, 0))).unwrap();
+    let one = pollster::block_on(envs.step(&[1.0], &keys(1, 1))).unwrap();
+    assert_eq!((one.lengths[0], one.ended(0), one.info[0]), (1, false, 0.0));
+    let two = pollster::block_on(envs.step(&[2.0], &keys(1, 2))).unwrap();
+    assert_eq!((two.lengths[0], two.terminated[0], two.truncated[0], two.info[0]), (2, true, false, 1.0));
+    assert_eq!((two.rewards[0], &two.last_observations[..]), (2.0, &[0.0, 2.0][..]));
+    assert!(two.observations[0] == two.observations[1] && two.observations != first, "a new episode, of another seed");
+}
+
+#[test]
+fn time_limits_are_the_environments_or_a_thousand_steps() {
+    let Some(options) = options(1) else { return };
+    let horizon = |id: &str| place(id, &options).unwrap().spec().horizon;
+    assert_eq!((horizon("Echo-v0"), horizon("Echo-v0?max_episode_steps=7"), horizon("Unlimited-v0")), (50, 7, 1000));
+    assert!(said().iter().any(|line| line.contains("no time limit")), "{:?}", said());
+    let mut envs = executor(&place("Echo-v0?max_episode_steps=2", &options).unwrap(), 1);
+    pollster::block_on(envs.reset(&keys(1, 0))).unwrap();
+    pollster::block_on(envs.step(&[1.0], &keys(1, 1))).unwrap();
+    let two = pollster::block_on(envs.step(&[1.0], &keys(1, 2))).unwrap();
+    assert_eq!((two.terminated[0], two.truncated[0], two.lengths[0]), (false, true, 2));
+}
+
+#[test]
+fn what_cannot_be_played_says_why() {
+    let Some(options) = options(1) else { return };
+    for (id, part) in [
+        ("CartPol-v1", "Did you mean: `CartPole`?"),
+        ("CartPole-v7", "CartPole"),
+        ("CartPole-v1?gravity=3", "unexpected keyword argument 'gravity'"),
+        ("HalfCheetah-v3", "ImportError"),
+        ("ALE/Pong-v5", "ALE"),
+        ("no_such_module:Env-v9", "no_such_module"),
+        ("Sample-v0?space=sequence", "the space Sequence"),
+        ("Sample-v0?space=large", "pictures (96, 96, 3) of 27648 numbers"),
+        ("Echo-v0?action=unbounded", "infinite bounds"),
+        ("Echo-v0?action=dict", "the space Dict"),
+        ("Broken-v0", "the licence has run out"),
+        ("OldStep-v0", "expected 5, got 4"),
+    ] {
+        let error = place(id, &options).unwrap_err().to_string();
+        assert!(error.starts_with("env: gymnasium:") && error.contains(part) && error.contains(id), "{id}: {error}");
+        assert!(!error.contains('\n'), "one line: {error}");
+    }
+    let wrong = |python: &str| {
+        let options = quickstudy_bridge::Options { python: Some(python.into()), ..options.clone() };
+        place("CartPole-v1", &options).unwrap_err().to_string()
+    };
+    assert!(wrong("/no/such/python").contains("cannot be started"));
+    assert!(wrong("/bin/true").contains("python: "), "{}", wrong("/bin/true"));
+    assert!(wrong("/bin/ls").contains("is no Python"), "{}", wrong("/bin/ls"));
+}
