@@ -35,8 +35,15 @@ impl Panel {
     }
 }
 
+#[inline(always)]
 fn wanted<R: Real>(rng: &mut Draws<R>) -> [R; 3] {
-    POSITIONS.map(|count| rng.index(count))
+    [rng.index(POSITIONS[0]), rng.index(POSITIONS[1]), rng.index(POSITIONS[2])]
+}
+
+/// 1 for a control that is in its wanted position.
+#[inline(always)]
+fn right<R: Real>(position: R, wanted: R) -> R {
+    R::from_mask((position - wanted).abs().lt(R::lit(0.5)))
 }
 
 impl Env for Panel {
@@ -76,12 +83,12 @@ impl Env for Panel {
 
     #[inline(always)]
     fn step<R: Real>(&self, s: [R; 3], action: &[R], _task: &[R], rng: &mut Draws<R>) -> Step<R, Self> {
-        let right = |i: usize| R::from_mask((action[i] - s[i]).abs().lt(R::lit(0.5)));
         let next = match self {
             Panel::Shown => wanted(rng),
             Panel::Hidden => s,
         };
-        Step { next, reward: right(0) + right(1) + right(2), terminated: R::Mask::splat(false) }
+        let reward = right(action[0], s[0]) + right(action[1], s[1]) + right(action[2], s[2]);
+        Step { next, reward, terminated: R::Mask::splat(false) }
     }
 
     #[inline(always)]

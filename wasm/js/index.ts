@@ -8,7 +8,15 @@ import type { Catalogue, DeviceKind, SpecInfo } from "./types.js";
 
 export * from "./errors.js";
 export { defineEnvironment } from "./environment.js";
-export type { Chance, Dim, Environment, EnvironmentDefinition, EnvironmentSpec, NamedChoice, StepResult } from "./environment.js";
+export type {
+  Chance,
+  Dim,
+  Environment,
+  EnvironmentDefinition,
+  EnvironmentSpec,
+  NamedChoice,
+  StepResult,
+} from "./environment.js";
 export type { EnvironmentOption, RestoreOptions, SessionOptions, Snapshots } from "./options.js";
 export { loadPolicy, type Policy, type PolicyInfo, type PolicyOptions } from "./policy.js";
 export { train, type Run } from "./run.js";

@@ -47,8 +47,9 @@ impl RecurrentConfig {
     }
 }
 
+/// The output of the linear layer.
 #[derive(Clone, Debug)]
-enum Head {
+enum RecurrentHead {
     /// Logits of one or several choices, with so many options each.
     Choices(Vec<usize>),
     /// The mean of a vector; ln σ is a slice `[A]`.
@@ -64,7 +65,7 @@ pub struct RecurrentPolicy {
     cell: MemoryCell,
     weights: SliceId,
     biases: SliceId,
-    head: Head,
+    head: RecurrentHead,
     /// The logarithm of the lowest σ.
     least_log_std: f64,
     bounds: Bounds,
@@ -86,11 +87,13 @@ impl RecurrentPolicy {
         let biases = layout.add("policy.out.bias", &[outputs], Init::Constant(0.0));
         let head = match action {
             ActionSpace::Discrete { .. } | ActionSpace::MultiDiscrete { .. } => {
-                Head::Choices(action.counts().unwrap_or_default())
+                RecurrentHead::Choices(action.counts().unwrap_or_default())
             }
-            ActionSpace::Box { .. } => {
-                Head::Gaussian(layout.add("policy.log_std", &[outputs], Init::Constant(config.deviation.log_std_init)))
-            }
+            ActionSpace::Box { .. } => RecurrentHead::Gaussian(layout.add(
+                "policy.log_std",
+                &[outputs],
+                Init::Constant(config.deviation.log_std_init),
+            )),
         };
         let least_log_std = config.deviation.min_std.ln();
         RecurrentPolicy { cell, weights, biases, head, least_log_std, bounds: Bounds::of(action) }
@@ -159,8 +162,10 @@ impl RecurrentPolicy {
     pub fn at(&self, parts: &[Tensor], h: Tensor) -> Distribution {
         let out = self.cell.output(parts, h).matmul(parts[self.weights]) + parts[self.biases].unsqueeze(1);
         match &self.head {
-            Head::Choices(counts) => Distribution::of_choices(out, counts),
-            Head::Gaussian(slot) => Distribution::Vector(Gaussian::at_least(out, parts[*slot], self.least_log_std)),
+            RecurrentHead::Choices(counts) => Distribution::of_choices(out, counts),
+            RecurrentHead::Gaussian(slot) => {
+                Distribution::Vector(Gaussian::at_least(out, parts[*slot], self.least_log_std))
+            }
         }
     }
 }

@@ -107,8 +107,8 @@ impl Stepper {
 fn actions(env: &EnvDef, random: &mut Threefry) -> Vec<f32> {
     let mut one = |_| match &env.spec().action {
         ActionSpace::Discrete { .. } | ActionSpace::MultiDiscrete { .. } => {
-            let counts = env.spec().action.counts().unwrap();
-            counts.into_iter().map(|count| (random.uniform() * count as f64).floor() as f32).collect()
+            let counts = env.spec().action.counts().unwrap().into_iter();
+            counts.map(|count| (random.uniform() * count as f64).floor() as f32).collect::<Vec<_>>()
         }
         ActionSpace::Box { dims } => {
             dims.iter().map(|d| (1.2 * (d.low + (d.high - d.low) * random.uniform())) as f32).collect()

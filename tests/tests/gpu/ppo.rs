@@ -10,6 +10,7 @@ use quickstudy_core::rng::Threefry;
 use quickstudy_core::train::{Layer, Session, Setup};
 use quickstudy_core::{DType, Device, Program, State, Tensor};
 use quickstudy_tests::gpu::{self, distance, theta};
+use quickstudy_tests::panel::Panel;
 use quickstudy_tests::single_task_names;
 
 #[test]
@@ -18,10 +19,16 @@ fn a_hundred_updates_are_those_of_the_cpu() {
     let plain = "envs = 8\nhorizon = 20\nepochs = 10\nminibatches = 10\nhidden = [16, 16]\ntarget_kl = 0.0\n";
     let remembers = "envs = 10\nhorizon = 16\nepochs = 10\nminibatches = 10\nhidden = [8]\ncell = \"lstm\"\nunits = 8\n\
                      target_kl = 0.0\nlayer_norm = true\n";
-    for (env, settings) in [("cartpole", plain), ("pendulum", plain), ("cartpole-no-velocities", remembers)] {
+    let builtin = |name| builtin(name).unwrap();
+    for (env, settings) in [
+        (builtin("cartpole"), plain),
+        (builtin("pendulum"), plain),
+        (builtin("cartpole-no-velocities"), remembers),
+        (Panel::Shown.env(), plain),
+    ] {
         let trained = |device: &Device| {
             let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-            let setup = Setup::resolve("ppo", builtin(env).unwrap(), &[7], Some(160), &[layer]).unwrap();
+            let setup = Setup::resolve("ppo", env.clone(), &[7], Some(160), &[layer]).unwrap();
             let mut session = Session::new(device, &setup).unwrap();
             let first = theta(&session, 0);
             let rows = pollster::block_on(session.step()).unwrap();
@@ -29,6 +36,7 @@ fn a_hundred_updates_are_those_of_the_cpu() {
             (first, theta(&session, 0), updates)
         };
         let (first, on_gpu, updates) = trained(&gpu);
+        let env = &env.spec().name;
         let (_, on_cpu, _) = trained(&Device::cpu(1));
         assert_eq!(updates, 100.0, "{env}");
         let (moved, apart) = (distance(&on_cpu, &first), distance(&on_gpu, &on_cpu));

@@ -10,6 +10,7 @@ use quickstudy_core::algo::{Ppo, PpoConfig, Sampling, Training};
 use quickstudy_core::env;
 use quickstudy_core::program::{PlanOptions, Program};
 use quickstudy_gpu::{KernelLimits, shaders};
+use quickstudy_tests::panel::Panel;
 use quickstudy_tests::random_graph::{Scale, generate};
 use quickstudy_tests::single_task_names;
 
@@ -29,9 +30,9 @@ fn translate(text: &str) {
 
 #[test]
 fn ppo_translates_to_every_shading_language() {
-    for name in single_task_names() {
-        let env = env::builtin(name).unwrap();
-        let sde = env.spec().action.choices().is_none();
+    let builtin = single_task_names().into_iter().map(|name| env::builtin(name).unwrap());
+    for env in builtin.chain([Panel::Shown.env()]) {
+        let (name, sde) = (&env.spec().name, env.spec().action.counts().is_none());
         let sampling = Sampling { sde, normalise_observations: true, normalise_rewards: true, ..Sampling::default() };
         let config = PpoConfig { sampling, ..PpoConfig::default() };
         let plan = Training::plan(&Ppo::new(&config, env.spec()).unwrap(), &env, 2).unwrap();

@@ -2,13 +2,18 @@
 
 use quickstudy_core::algo::ppo::PpoConfig;
 use quickstudy_core::algo::{Ppo, Training};
+use quickstudy_core::env::EnvDef;
 use quickstudy_core::program::{Kernel, KernelSchedule, Kind, Plan};
 use quickstudy_core::tensor::Op;
+use quickstudy_tests::panel::Panel;
 
 fn ppo(env: &str) -> Plan {
-    let env = quickstudy_core::env::builtin(env).expect("a built-in environment");
+    ppo_on(&quickstudy_core::env::builtin(env).expect("a built-in environment"))
+}
+
+fn ppo_on(env: &EnvDef) -> Plan {
     let ppo = Ppo::new(&PpoConfig::default(), env.spec()).expect("valid settings");
-    let plan = Training::plan(&ppo, &env, 1).expect("a plan");
+    let plan = Training::plan(&ppo, env, 1).expect("a plan");
     plan.validate().expect("a plan without faults");
     plan
 }
@@ -28,6 +33,8 @@ fn ppo_takes_few_dispatches() {
     assert_eq!(counts(&discrete), [(11, 11), (4, 4), (1, 1), (41, 42)], "{discrete}");
     let continuous = ppo("pendulum");
     assert_eq!(counts(&continuous), [(9, 9), (4, 4), (1, 1), (38, 39)], "{continuous}");
+    let several = ppo_on(&Panel::Shown.env().with_time_limit(500).expect("a longer episode"));
+    assert_eq!(counts(&several), [(11, 11), (4, 4), (1, 1), (45, 46)], "{several}");
 }
 
 #[test]

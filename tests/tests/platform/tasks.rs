@@ -28,8 +28,8 @@ fn actions(env: &EnvDef) -> Vec<f32> {
     let mut random = Threefry::new([4, 2]);
     let mut one = |_| match &env.spec().action {
         ActionSpace::Discrete { .. } | ActionSpace::MultiDiscrete { .. } => {
-            let counts = env.spec().action.counts().unwrap();
-            counts.into_iter().map(|count| (random.uniform() * count as f64).floor() as f32).collect()
+            let counts = env.spec().action.counts().unwrap().into_iter();
+            counts.map(|count| (random.uniform() * count as f64).floor() as f32).collect::<Vec<_>>()
         }
         ActionSpace::Box { dims } => {
             dims.iter().map(|d| (1.2 * (d.low + (d.high - d.low) * random.uniform())) as f32).collect()

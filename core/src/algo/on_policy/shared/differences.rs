@@ -21,8 +21,8 @@ pub fn net(space: ActionSpace, hidden: Vec<usize>, sde: bool) -> ActorCritic {
     ActorCritic::new(&spec, &config, &Sampling { sde, ..Sampling::default() })
 }
 
-/// The kinds of policies: of three choices, of vectors of two numbers, of these with state-dependent exploration, and of
-/// two choices at once.
+/// The kinds of policies: of three choices, of vectors of two numbers, of these with state-dependent exploration, and
+/// of two choices at once.
 fn kinds() -> [(ActionSpace, bool); 4] {
     let vector = || ActionSpace::continuous(vec![Dim::new("a", -1.0, 1.0); 2]);
     let several =
