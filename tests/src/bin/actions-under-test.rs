@@ -33,6 +33,10 @@ struct Writer<'a> {
 }
 
 impl Actor for Writer<'_> {
+    fn info(&self) -> &[String] {
+        self.of.info()
+    }
+
     fn begin(&mut self, keys: &[Key]) -> Result<()> {
         self.of.begin(keys)
     }
