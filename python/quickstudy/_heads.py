@@ -50,7 +50,8 @@ class Categorical(Head):
     def __call__(self, out: Floats, features: Floats, rng: np.random.Generator | None) -> Floats:
         """Take the first choice of the largest logit, or draw one by the softmax."""
         if rng is None:
-            return np.argmax(out, axis=1, keepdims=True).astype(np.float64)
+            best: Floats = np.argmax(out, axis=1, keepdims=True).astype(np.float64)
+            return best
         weights = np.exp(out - out.max(axis=1, keepdims=True))
         sums = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)[:, :-1]
         drawn: Floats = (rng.random((len(out), 1)) >= sums).sum(axis=1, keepdims=True).astype(np.float64)
@@ -71,7 +72,8 @@ class Greedy(Head):
         if rng is not None:
             other = rng.integers(self.choices, size=best.shape)
             best = np.where(rng.random(best.shape) < self.epsilon, other, best)
-        return best.astype(np.float64)
+        chosen: Floats = best.astype(np.float64)
+        return chosen
 
 
 class Gaussian(Head):

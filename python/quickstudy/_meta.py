@@ -31,7 +31,7 @@ class TrialPolicy(Policy):
 
     def _first(self, rows: int) -> None:
         super()._first(rows)
-        self._previous = np.zeros((rows, self._beside()))
+        self._previous: Floats = np.zeros((rows, self._beside()))
 
     def _seen(self, obs: Floats) -> Floats:
         return np.concatenate([obs, self._previous], axis=1)
@@ -125,15 +125,16 @@ class ContextPolicy(Policy):
     def _variance(self, out: Floats) -> Floats:
         rho = out[:, self._latent :]
         softplus = np.maximum(rho, 0.0) + np.log1p(np.exp(-np.abs(rho)))
-        return np.maximum(softplus, _LEAST_VARIANCE)
+        variance: Floats = np.maximum(softplus, _LEAST_VARIANCE)
+        return variance
 
     def _beside(self) -> int:
         return self._latent
 
     def _first(self, rows: int) -> None:
-        self._count = np.zeros((rows, 1))
+        self._count: Floats = np.zeros((rows, 1))
         width = self._units.width if self._units else self._latent
-        self._sums = [np.zeros((rows, width)), np.zeros((rows, width))]
+        self._sums: list[Floats] = [np.zeros((rows, width)), np.zeros((rows, width))]
         self._z = self._drawn()
 
     def _drawn(self) -> Floats:

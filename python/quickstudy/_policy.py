@@ -58,7 +58,7 @@ class Policy:
         self._normaliser = Normaliser(snapshot, owner, particle) if f"{owner}.0.mean" in snapshot else None
         self._cell = Cell.find(snapshot, name)
         self._head = _heads.of(snapshot, space, name)
-        layers = Layers(snapshot, name, 1 if self._normaliser else 0)
+        layers = Layers(snapshot, name, 0 if f"{name}.0.weight" in snapshot else 1)  # 0 may be the normaliser alone
         self._trunk: Trunk = layers
         if self.algorithm == "dql":
             self._pairs(layers)
