@@ -32,6 +32,7 @@ class Policy:
         algorithm: the name of the algorithm that trained it.
         env: the name of its environment.
         seed: the seed that it was trained with.
+        steps: environment steps that it was trained for.
         config: the settings that it was trained with.
         space: what it acts by, Choices or Box.
         observations: O, the numbers of an observation.
@@ -41,6 +42,7 @@ class Policy:
     algorithm: str
     env: str
     seed: int
+    steps: int
     config: Mapping[str, Any]
     space: Space
     observations: int
@@ -53,6 +55,7 @@ class Policy:
         header = snapshot.header
         self.algorithm, self.env = str(header["algorithm"]), str(header["env"])
         self.seed, self.config = int(header["seed"]), header["config"]
+        self.steps = int(header.get("env_steps", 0))  # 0: a file of an early version, which has it not
         self.space, self.rng = space, np.random.default_rng(seed)
         owner = name.rsplit(".", 1)[-1]  # the normaliser of all particles stands by itself
         self._normaliser = Normaliser(snapshot, owner, particle) if f"{owner}.0.mean" in snapshot else None

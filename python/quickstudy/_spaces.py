@@ -98,7 +98,7 @@ def of_object(space: Any) -> Space:
     Raises:
         Error: if it is of another kind, or a Box has no finite bounds.
     """
-    if isinstance(space, (Choices, Box)):
+    if isinstance(space, Choices):
         return space
     if hasattr(space, "low") and hasattr(space, "high"):
         low, high = (np.asarray(bound, dtype=np.float64).ravel() for bound in (space.low, space.high))
