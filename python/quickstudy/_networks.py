@@ -79,7 +79,7 @@ class Layers:
         if not names:
             raise Error(f"{snapshot.path} has no network `{name}`")
         self.linear = [Linear(snapshot, layer) for layer in names]
-        for before, after in zip(self.linear, self.linear[1:]):
+        for before, after in itertools.pairwise(self.linear):
             if before.outputs != after.inputs:
                 raise Error(f"{snapshot.path}: the layers of `{name}` do not fit each other")
 

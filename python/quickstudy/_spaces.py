@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,7 @@ class Box:
         return self.limit(actions * (0.5 * (high - low)) + 0.5 * (high + low))
 
 
-Space = Union[Choices, Box]
+Space = Choices | Box
 
 
 def _vectors(size: int, bound: float) -> Box:

@@ -36,7 +36,7 @@ def command() -> str:
     """
     name = "quickstudy.exe" if os.name == "nt" else "quickstudy"
     folders = [os.path.dirname(sys.executable), sysconfig.get_path("scripts")]
-    folders.append(sysconfig.get_path("scripts", f"{os.name}_user"))
+    folders.append(sysconfig.get_path("scripts", sysconfig.get_preferred_scheme("user")))
     for folder in folders:
         path = os.path.join(folder, name)
         if os.access(path, os.X_OK) and os.path.isfile(path):

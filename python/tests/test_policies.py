@@ -27,7 +27,7 @@ def test_a_batch_acts_as_its_rows_do(name: str) -> None:
     seen = np.random.default_rng(1).normal(size=(4, 3, policy.observations))
     ends = np.array([[0, 1, 0], [0, 0, 0], [1, 0, 0], [0, 0, 1]], dtype=bool)
     at_once = []
-    for obs, ended in zip(seen, ends):
+    for obs, ended in zip(seen, ends, strict=True):
         at_once.append(policy.act(obs))
         policy.observe(np.arange(3.0), ended)
     for row in range(3):
