@@ -1,0 +1,110 @@
+"""Action spaces, and those of the built-in environments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._error import Error
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Choices:
+    """One of `n` choices; an action is the number of the choice, from 0."""
+
+    n: int
+
+
+@dataclass(frozen=True)
+class Box:
+    """Vectors of numbers, each between its `low` and its `high`."""
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+    def limit(self, actions: Floats) -> Floats:
+        """Give the nearest actions within the bounds, [rows, A]."""
+        return np.clip(actions, np.array(self.low), np.array(self.high))
+
+    def stretch(self, actions: Floats) -> Floats:
+        """Stretch numbers from -1 to 1 to actions from the lowest to the highest, [rows, A]."""
+        low, high = np.array(self.low), np.array(self.high)
+        return self.limit(actions * (0.5 * (high - low)) + 0.5 * (high + low))
+
+
+Space = Choices | Box
+
+
+def _vectors(size: int, bound: float) -> Box:
+    return Box((-bound,) * size, (bound,) * size)
+
+
+_PLANE = ["point-origin", "point", "navigation", "navigation-squared", "point-robot", "point-half-circle"]
+_PLANE += ["point-half-circle-dense", "point-arena", "point-momentum", "point-momentum-sparse"]
+_PLANE += ["point-momentum-squared"]
+_WIDE_PLANE = ["point-corner", "point-corner-sparse", "point-corner-squared"]
+_WIDE_PLANE += ["point-walls", "point-walls-sparse", "point-walls-squared"]
+
+BUILT_IN: dict[str, Space] = {
+    "cartpole": Choices(2),
+    "cartpole-no-velocities": Choices(2),
+    "pendulum": _vectors(1, 2.0),
+    "acrobot": Choices(3),
+    "mountain-car": Choices(3),
+    "mountain-car-continuous": _vectors(1, 1.0),
+    "grid-world": Choices(4),
+    "bit-flip": Choices(15),
+    **{name: _vectors(2, 0.1) for name in _PLANE},
+    **{name: _vectors(2, 0.2) for name in _WIDE_PLANE},
+    "bandit": Choices(5),
+    "tabular-mdp": Choices(5),
+    "dark-room": Choices(5),
+    "key-door": Choices(5),
+    "half-cheetah": _vectors(6, 1.0),
+    "hopper": _vectors(3, 1.0),
+    "walker2d": _vectors(6, 1.0),
+    "swimmer": _vectors(2, 1.0),
+    "reacher": _vectors(2, 1.0),
+    "inverted-pendulum": _vectors(1, 3.0),
+    "inverted-double-pendulum": _vectors(1, 1.0),
+}
+
+# Parameters of environments that say how many choices there are.
+_COUNTS = {"bandit": "arms", "bit-flip": "bits"}
+
+
+def of_environment(name: str) -> Space | None:
+    """Give the action space of a built-in environment, or None of others.
+
+    `name` is as on the command line, perhaps with parameters, as in `bandit:arms=10`.
+    """
+    name, _, parameters = name.partition(":")
+    for parameter in parameters.split(","):
+        key, _, value = parameter.partition("=")
+        if key.strip() == _COUNTS.get(name) and value.strip().isdecimal():
+            return Choices(int(value))
+    return BUILT_IN.get(name)
+
+
+def of_object(space: Any) -> Space:
+    """Read an action space: one of this module, or one of Gymnasium's kinds Discrete and Box.
+
+    Raises:
+        Error: if it is of another kind, or a Box has no finite bounds.
+    """
+    if isinstance(space, Choices):
+        return space
+    if hasattr(space, "low") and hasattr(space, "high"):
+        low, high = (np.asarray(bound, dtype=np.float64).ravel() for bound in (space.low, space.high))
+        if not (np.isfinite(low).all() and np.isfinite(high).all()):
+            raise Error(f"the action space {space} has no finite bounds")
+        return Box(tuple(low.tolist()), tuple(high.tolist()))
+    if hasattr(space, "n") and not isinstance(space.n, Sequence) and np.ndim(space.n) == 0:
+        return Choices(int(space.n))
+    raise Error(f"the action space {space} is neither a choice (Discrete) nor a vector of numbers (Box)")

@@ -1,0 +1,244 @@
+"""Training by the command line, whose rows of metrics are read as they are written."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from ._error import Error
+from ._spaces import BUILT_IN
+
+# Seconds between two looks at the metrics, and those for which a process may go on after it was asked to stop.
+_LOOK = 0.05
+_PATIENCE = 30.0
+# A name of Gymnasium's: CartPole-v1, ALE/Pong-v5, Pendulum-v1?g=5.0.
+_GYMNASIUM = re.compile(r"[\w./-]+-v\d+(\?.*)?")
+
+
+def command() -> str:
+    """Find the program `quickstudy` that was installed with this package, or else one on the path.
+
+    Raises:
+        Error: if there is none.
+    """
+    name = "quickstudy.exe" if os.name == "nt" else "quickstudy"
+    folders = [os.path.dirname(sys.executable), sysconfig.get_path("scripts")]
+    folders.append(sysconfig.get_path("scripts", sysconfig.get_preferred_scheme("user")))
+    for folder in folders:
+        path = os.path.join(folder, name)
+        if os.access(path, os.X_OK) and os.path.isfile(path):
+            return path
+    found = shutil.which(name)
+    if found is None:
+        raise Error("the program `quickstudy` is neither beside Python nor on the path; install the package again")
+    return found
+
+
+def environment(name: str) -> str:
+    """Give the name of an environment as the command line has it: ids of Gymnasium get `gymnasium:` in front."""
+    if ":" in name or name in BUILT_IN or not _GYMNASIUM.fullmatch(name):
+        return name
+    return f"gymnasium:{name}"
+
+
+def toml(value: Any) -> str:
+    """Write a setting's value in TOML.
+
+    Raises:
+        Error: if it is none of bool, int, float, str and lists of them.
+    """
+    if hasattr(value, "tolist"):  # of NumPy
+        value = value.tolist()
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return repr(value) if math.isfinite(value) else str(value)
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(toml, value))}]"
+    raise Error(f"{value!r} is no value of a setting: these are bool, int, float, str and lists of them")
+
+
+def _folder(algorithm: str, env: str, seed: int) -> Path:
+    """Make a new folder where the command line would."""
+    name = re.sub(r"[^\w.-]", "", re.sub(r"[:/?]+", "-", env))
+    base = f"{name}-{algorithm}-s{seed}"
+    number = 1
+    while True:
+        path = Path("runs", base if number == 1 else f"{base}-{number}")
+        try:
+            path.mkdir(parents=True)
+            return path
+        except FileExistsError:
+            number += 1
+
+
+class Training:
+    """A run that trains in a process of its own. `quickstudy.train` makes it.
+
+    Iterating gives a dict for each row of its metrics as soon as it is written, by the names of `quickstudy list
+    metrics`; a metric without a value in a row is left out. A loop that is left early stops the run, as do `stop`, the
+    end of a `with` block, and forgetting the object. A run that was stopped has its last snapshot, and
+    `quickstudy train --resume` goes on from it.
+
+    Attributes:
+        run: its folder.
+    """
+
+    run: Path
+
+    def __init__(self, arguments: list[str], run: Path) -> None:
+        """Start the process; `train` calls it."""
+        self.run = run
+        self._process: subprocess.Popen[bytes] | None = None
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115
+        self._stopped = False
+        # In a session of its own Ctrl-C does not reach it twice: the loop that it ends stops the run.
+        self._process = subprocess.Popen(
+            arguments,
+            stdin=subprocess.DEVNULL,
+            stdout=self._said,
+            stderr=self._said,
+            start_new_session=True,
+        )
+
+    def __iter__(self) -> Iterator[dict[str, float]]:
+        """Yield the rows from the first one on.
+
+        Raises:
+            Error: at the end, with the command line's own message, if training has failed.
+        """
+        try:
+            yield from self._rows()
+        finally:
+            self.stop()
+        self._check()
+
+    def wait(self) -> Path:
+        """Train to the end, and give the run's folder.
+
+        Raises:
+            Error: if training has failed.
+        """
+        for _ in self:
+            pass
+        return self.run
+
+    def stop(self) -> None:
+        """Stop the run, as Ctrl-C does: it saves what it has learned. If it has ended, nothing happens."""
+        process = self._process
+        if process is None or process.poll() is not None:
+            return
+        self._stopped = True
+        try:
+            process.send_signal(signal.SIGINT if os.name != "nt" else signal.SIGTERM)
+            process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def __enter__(self) -> Training:
+        """Give itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop the run."""
+        self.stop()
+
+    def __del__(self) -> None:
+        """Stop the run, if the object is forgotten."""
+        if getattr(self, "_process", None) is not None:
+            self.stop()
+
+    def __repr__(self) -> str:
+        """Say where it is, and whether it goes on."""
+        running = self._process is not None and self._process.poll() is None
+        return f"<Training of {self.run}, {'running' if running else 'ended'}>"
+
+    def _rows(self) -> Iterator[dict[str, float]]:
+        path, place = self.run / "metrics.jsonl", 0
+        while True:
+            ended = self._process is None or self._process.poll() is not None
+            lines = b""
+            if path.exists():
+                with path.open("rb") as file:
+                    file.seek(place)
+                    lines = file.read()
+            whole = lines[: lines.rfind(b"\n") + 1]  # what follows is not all of a row yet
+            place += len(whole)
+            for line in whole.splitlines():
+                yield json.loads(line)
+            if ended:
+                return
+            if not whole:
+                time.sleep(_LOOK)
+
+    def _check(self) -> None:
+        code = self._process.returncode if self._process else 0
+        if code == 0 or self._stopped:
+            return
+        self._said.seek(0)
+        said = self._said.read().decode(errors="replace")
+        at = said.rfind("error: ")
+        message = said[at + len("error: ") :] if at >= 0 else said[-2000:]
+        raise Error(message.strip() or f"training ended with exit code {code}")
+
+
+def train(
+    algorithm: str,
+    env: str,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    seed: int = 0,
+    steps: int | None = None,
+    device: str | None = None,
+    threads: int | None = None,
+    **settings: Any,
+) -> Training:
+    """Begin to train, by the command `quickstudy train`. Iterating over what is returned gives rows of metrics.
+
+    Args:
+        algorithm: its name, of `quickstudy list algorithms`.
+        env: a built-in environment such as "cartpole" or "bandit:arms=10"; what else has a colon is passed on as it
+            is, such as "gymnasium:module:Name-v0". A name like those of Gymnasium, "HalfCheetah-v5", gets
+            "gymnasium:" in front.
+        out: the run folder; by default a new one, runs/ENV-ALGORITHM-sSEED.
+        seed: what names all random numbers.
+        steps: environment steps; by default those of the preset.
+        device: "cpu", "gpu", "gpu:1" or "auto".
+        threads: threads of the CPU; by default as many as there are cores.
+        settings: those of `quickstudy list settings ALGORITHM`, such as gamma=0.98 or hidden=[64, 64], and of runs,
+            such as eval_every=10_000.
+
+    Raises:
+        Error: if there is no such program, or a value is of another kind. What else is wrong with the arguments is
+            raised when the rows are read.
+    """
+    env = environment(env)
+    values = [f"{key}={toml(value)}" for key, value in settings.items()]
+    program = command()
+    run = _folder(algorithm, env, seed) if out is None else Path(out)
+    arguments = [program, "train", algorithm, "--env", env, "--seed", str(seed), "--out", str(run)]
+    for flag, given in (("--steps", steps), ("--device", device), ("--threads", threads)):
+        arguments += [] if given is None else [flag, str(given)]
+    for value in values:
+        arguments += ["--set", value]
+    return Training(arguments, run)

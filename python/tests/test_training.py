@@ -1,0 +1,158 @@
+"""Training by the command line."""
+
+from __future__ import annotations
+
+import gc
+import json
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import quickstudy
+from quickstudy import _training
+
+SMALL: dict[str, Any] = {"hidden": [8], "envs": 2, "horizon": 16, "minibatches": 2, "epochs": 1, "threads": 1}
+
+
+def ended(training: quickstudy.Training, seconds: float = 20.0) -> bool:
+    """Wait until the process has ended."""
+    assert training._process is not None
+    until = time.monotonic() + seconds
+    while training._process.poll() is None and time.monotonic() < until:
+        time.sleep(0.02)
+    return training._process.poll() is not None
+
+
+def test_rows_are_those_of_the_metrics() -> None:
+    training = quickstudy.train("ppo", "cartpole", out="run", seed=4, steps=1000, log_every=1, eval_every=500, **SMALL)
+    rows = list(training)
+    assert training.run == Path("run")
+    assert len(rows) > 10 and [row["time/iterations"] for row in rows] == list(range(1, len(rows) + 1))
+    assert "eval/return_mean" in rows[-1] and "eval/return_mean" not in rows[0]
+    assert all(isinstance(value, (int, float)) for row in rows for value in row.values())
+    table = quickstudy.metrics("run")
+    assert np.array_equal(table["time/env_steps"], [row["time/env_steps"] for row in rows])
+    for name, column in table.items():
+        np.testing.assert_array_equal(column, [row.get(name, np.nan) for row in rows])
+    assert quickstudy.metrics("run/metrics.csv").keys() == table.keys()
+    # They are read once more where one asks again.
+    assert list(training) == rows
+    config = Path("run/config.toml").read_text()
+    assert "seed = 4" in config and "hidden = [8]" in config and quickstudy.load("run").seed == 4
+
+
+def test_rows_come_while_training_goes_on() -> None:
+    with quickstudy.train("ppo", "cartpole", out="run", steps=10**9, log_every=1, eval_every=0, **SMALL) as training:
+        row = next(iter_kept := iter(training))
+        assert row["time/iterations"] == 1 and training._process is not None and training._process.poll() is None
+        assert next(iter_kept)["time/iterations"] == 2
+    assert ended(training)
+
+
+@pytest.mark.parametrize("way", ["break", "with", "stop", "forget", "raise"])
+def test_a_loop_that_is_left_stops_the_run_which_can_be_resumed(way: str) -> None:
+    training = quickstudy.train("ppo", "cartpole", out="run", steps=10**9, eval_every=0, **SMALL)
+    process = training._process
+    assert process is not None
+    if way == "break":
+        for _ in training:
+            break
+    elif way == "with":
+        with training:
+            next(iter(training))
+    elif way == "stop":
+        rows = iter(training)
+        next(rows)
+        training.stop()
+        list(rows)  # ends without an error
+    elif way == "raise":
+        with pytest.raises(ZeroDivisionError):
+            for row in training:
+                row["time/env_steps"] / 0
+    else:
+        next(rows := iter(training))
+        del rows, training
+        gc.collect()
+    assert process.poll() == 0
+    made = quickstudy.load("run", last=True).steps
+    assert made > 0
+    resumed = subprocess.run(
+        [_training.command(), "train", "--resume", "run", "--steps", str(made + 100)],
+        capture_output=True,
+        text=True,
+    )
+    assert resumed.returncode == 0, resumed.stderr
+    assert quickstudy.metrics("run")["time/env_steps"][-1] >= made + 100
+
+
+def test_failures_have_the_message_of_the_command_line() -> None:
+    for arguments, said in [
+        (("pbo", "cartpole"), "unknown algorithm `pbo`"),
+        (("ppo", "cartpol"), "unknown environment `cartpol`"),
+        (("dqn", "pendulum"), "vectors"),
+    ]:
+        with pytest.raises(quickstudy.Error, match=said) as caught:
+            quickstudy.train(*arguments, out="run").wait()
+        assert not str(caught.value).startswith("error")
+    with pytest.raises(quickstudy.Error, match="unknown key `hiden`, did you mean `hidden`?"):
+        list(quickstudy.train("ppo", "cartpole", out="run", hiden=[8]))
+    with pytest.raises(quickstudy.Error, match="is no value of a setting"):
+        quickstudy.train("ppo", "cartpole", out="other", hidden={"a": 1})
+    assert not Path("other").exists()
+    with pytest.raises(quickstudy.Error, match="no metrics"):
+        quickstudy.metrics("nowhere")
+
+
+def test_folders_are_new_by_default() -> None:
+    runs = [quickstudy.train("ppo", "bandit:arms=3", seed=2, steps=100, **SMALL).wait() for _ in range(2)]
+    assert runs == [Path("runs/bandit-arms3-ppo-s2"), Path("runs/bandit-arms3-ppo-s2-2")]
+    assert all((run / "best.safetensors").exists() for run in runs)
+
+
+def test_environments_of_gymnasium_get_their_prefix() -> None:
+    for name, expected in {
+        "cartpole": "cartpole",
+        "walker2d": "walker2d",
+        "CartPole-v1": "gymnasium:CartPole-v1",
+        "ALE/Pong-v5": "gymnasium:ALE/Pong-v5",
+        "Pendulum-v1?g=5.0": "gymnasium:Pendulum-v1?g=5.0",
+        "gymnasium:CartPole-v1": "gymnasium:CartPole-v1",
+        "gymnasium:mine:Mine-v0": "gymnasium:mine:Mine-v0",
+        "bandit:arms=3": "bandit:arms=3",
+        "nothing": "nothing",
+    }.items():
+        assert _training.environment(name) == expected
+    with pytest.raises(quickstudy.Error, match="`gymnasium:"):
+        quickstudy.train("ppo", "Nothing-v0", out="run").wait()
+
+
+def test_settings_are_written_in_toml() -> None:
+    for value, expected in [
+        (True, "true"),
+        (np.bool_(False), "false"),
+        (3, "3"),
+        (np.int64(3), "3"),
+        (1e-7, "1e-07"),
+        (0.98, "0.98"),
+        (float("inf"), "inf"),
+        ("relu", '"relu"'),
+        ('a"b', json.dumps('a"b')),
+        ([64, 32], "[64, 32]"),
+        (np.array([8, 8]), "[8, 8]"),
+        (("a",), '["a"]'),
+        ([], "[]"),
+    ]:
+        assert _training.toml(value) == expected
+    values: dict[str, Any] = {"learning_rate": 1e-7, "activation": "relu", "orthogonal_init": False, "gamma": 1}
+    run = quickstudy.train("ppo", "cartpole", out="run", steps=100, **SMALL, **values).wait()
+    config = quickstudy.load(run).config
+    assert {key: config[key] for key in values} == values
+
+
+def test_the_command_and_the_package_have_the_same_version() -> None:
+    said = subprocess.run([_training.command(), "--version"], capture_output=True, text=True, check=True).stdout
+    assert said.split()[:2] == ["quickstudy", quickstudy.__version__]
