@@ -50,6 +50,10 @@ impl Training for Session {
         self.setup().algorithm.family != Family::SingleTask
     }
 
+    fn classes(&self) -> &[String] {
+        &self.setup().env.spec().classes
+    }
+
     fn total_steps(&self) -> u64 {
         Session::total_steps(self)
     }

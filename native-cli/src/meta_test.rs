@@ -3,7 +3,7 @@
 use crate::metrics::number;
 use crate::run_settings::RunSettings;
 use clap::{ArgMatches, Command, FromArgMatches};
-use quickstudy_core::meta::{AVERAGE, EpisodeOutcome, Performance, TestSizes};
+use quickstudy_core::meta::{AVERAGE, EpisodeOutcome, Performance, TestSizes, by_class};
 use quickstudy_core::train::{Episode, Evaluation};
 
 /// The sizes of a meta-test, as far as they are given; with one of them, the others are as by default.
@@ -73,17 +73,20 @@ impl MetaTestArgs {
     }
 }
 
-/// How well the episodes after adaptation went, under garage's names.
+/// How well the episodes after adaptation went, under garage's names: each class of tasks by itself, then all.
 #[must_use]
-pub fn performance(episodes: &[Episode], iteration: u64) -> Performance {
+pub fn rows(episodes: &[Episode], classes: &[String], iteration: u64) -> Vec<(String, f64)> {
     let adapted: Vec<EpisodeOutcome> = episodes.iter().filter_map(|episode| episode.adapted).collect();
-    Performance::of(iteration, &adapted)
+    let by_class = by_class(classes, &adapted);
+    let of = |(name, own): (&str, &[EpisodeOutcome])| Performance::of(iteration, own).rows("MetaTest", name);
+    let classes = by_class.iter().map(|(name, own)| (*name, own.as_slice()));
+    classes.chain([(AVERAGE, adapted.as_slice())]).flat_map(of).collect()
 }
 
 /// One line per measure of a meta-test.
 #[must_use]
-pub fn lines(episodes: &[Episode]) -> Vec<String> {
-    let rows = performance(episodes, 0).rows("MetaTest", AVERAGE).into_iter();
+pub fn lines(episodes: &[Episode], classes: &[String]) -> Vec<String> {
+    let rows = rows(episodes, classes, 0).into_iter();
     let rows = rows.filter(|(name, _)| !name.ends_with("/Iteration"));
     rows.map(|(name, value)| format!("{name:<42}{:>12}", number(value))).collect()
 }
@@ -112,7 +115,14 @@ mod tests {
         let some = MetaTestArgs { n_test_episodes: Some(2), ..none };
         let sizes = TestSizes { n_exploration_eps: 10, n_test_episodes: 2, n_test_tasks: 2 };
         assert_eq!(some.sizes(2), Some(sizes));
-        let outcome = |success| EpisodeOutcome { ret: 1.5, discounted: 1.0, terminated: true, success };
+        let outcome = |success| EpisodeOutcome {
+            ret: 1.5,
+            discounted: 1.0,
+            terminated: true,
+            success,
+            success_at_end: None,
+            class: None,
+        };
         let episode = |success| Episode { ret: 1.5, length: 3, terminated: true, adapted: Some(outcome(success)) };
         let all = [episode(Some(true)), episode(Some(false)), episode(Some(true)), episode(None)];
         let text = table(&all, sizes);
@@ -120,6 +130,6 @@ mod tests {
             text.lines().skip(1).collect::<Vec<_>>(),
             ["0,0,1.5,3,1,1", "0,1,1.5,3,1,0", "1,0,1.5,3,1,1", "1,1,1.5,3,1,"]
         );
-        assert!(lines(&all)[0].starts_with("MetaTest/Average/NumEpisodes") && lines(&all)[0].ends_with(" 4"));
+        assert!(lines(&all, &[])[0].starts_with("MetaTest/Average/NumEpisodes") && lines(&all, &[])[0].ends_with(" 4"));
     }
 }

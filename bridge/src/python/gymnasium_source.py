@@ -27,7 +27,7 @@ class GymnasiumSource:
             if not os.environ.get("DISPLAY"):
                 os.environ.setdefault("MUJOCO_GL", "egl")
         quieten_mujoco(self.entry_point())
-        env = self.make()
+        env = self.make(0)
         self.read(env)
         self.probe(env)
         self.spec = self.described(env)
@@ -42,7 +42,7 @@ class GymnasiumSource:
         except Exception:  # making it will tell
             return ""
 
-    def make(self):
+    def make(self, number):
         spare = getattr(self, "spare", None)
         if spare:
             return spare.pop()

@@ -191,6 +191,9 @@ pub struct EnvSpec {
     pub solved_at: Option<f64>,
     /// Parameters that tell tasks apart (goals, masses, target speeds); empty for a single task.
     pub task: Vec<Dim>,
+    /// Names of the classes of tasks, where the first parameter of a task is the number of its class.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<String>,
     /// Which numbers of the state are the agent's place in the plane that it is drawn in, if it moves in one: paths are
     /// drawn through these.
     pub plane: Option<[usize; 2]>,
@@ -214,6 +217,7 @@ impl EnvSpec {
             dt: 1.0 / 30.0,
             solved_at: None,
             task: Vec::new(),
+            classes: Vec::new(),
             plane: None,
             legend: String::new(),
             goal: None,
@@ -238,6 +242,13 @@ impl EnvSpec {
     #[must_use]
     pub fn task(mut self, task: Vec<Dim>) -> Self {
         self.task = task;
+        self
+    }
+
+    /// A spec with names of the classes of tasks.
+    #[must_use]
+    pub fn classes(mut self, classes: Vec<String>) -> Self {
+        self.classes = classes;
         self
     }
 
