@@ -24,8 +24,7 @@ class GymnasiumSource:
         self.draws = bool(ask.get("render"))
         if self.draws:
             self.arguments["render_mode"] = "rgb_array"
-            if not os.environ.get("DISPLAY"):
-                os.environ.setdefault("MUJOCO_GL", "egl")
+            draw_without_display()
         quieten_mujoco(self.entry_point())
         env = self.make(0)
         self.read(env)
@@ -157,6 +156,13 @@ class GymnasiumSource:
             "tasks": [],
             "notes": self.notes,
         }
+
+
+def draw_without_display():
+    """Lets MuJoCo and pygame draw where there is no display."""
+    if not os.environ.get("DISPLAY"):
+        os.environ.setdefault("MUJOCO_GL", "egl")
+        os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 
 
 def quieten_mujoco(entry_point):

@@ -51,7 +51,7 @@ fn tasks_are_those_of_the_benchmark() {
     let place = place.unwrap();
     let spec = place.spec();
     assert_eq!((spec.observation.len(), spec.action.dim(), spec.horizon), (39, 4, 500));
-    assert_eq!((&spec.classes[..], spec.task.len(), spec.task[1].high), (&["reach-v3".to_owned()][..], 2, 99.0));
+    assert_eq!((&spec.classes[..], spec.task.len(), spec.task[1].high), (&["reach-v3".to_owned()][..], 2, 100.0));
     // Meta-World itself: two tasks of training and one of tests.
     let source = "
 import metaworld, json
