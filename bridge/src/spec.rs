@@ -1,6 +1,6 @@
 //! What a worker says about its environment, as the core's spec.
 
-use quickstudy_core::env::{ActionSpace, Choice, Dim, EnvSpec};
+use quickstudy_core::env::{ActionSpace, Choice, Classes, Dim, EnvSpec};
 use quickstudy_core::host::SUCCESS;
 use serde::Deserialize;
 use serde_json::Value;
@@ -95,7 +95,9 @@ impl Described {
             spec = spec.dt(self.dt);
         }
         spec.solved_at = self.threshold;
-        spec = spec.classes(self.classes.clone());
+        if !self.classes.is_empty() {
+            spec = spec.classes(Classes { names: self.classes.clone(), held_out: self.split.class });
+        }
         spec.task(self.tasks.iter().map(|(name, low, high)| Dim::new(name, *low, *high)).collect())
     }
 

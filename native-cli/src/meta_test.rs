@@ -3,6 +3,7 @@
 use crate::metrics::number;
 use crate::run_settings::RunSettings;
 use clap::{ArgMatches, Command, FromArgMatches};
+use quickstudy_core::env::Classes;
 use quickstudy_core::meta::{AVERAGE, EpisodeOutcome, Performance, TestSizes, by_class};
 use quickstudy_core::train::{Episode, Evaluation};
 
@@ -73,19 +74,31 @@ impl MetaTestArgs {
     }
 }
 
-/// How well the episodes after adaptation went, under garage's names: each class of tasks by itself, then all.
+/// How well the episodes after adaptation went, under garage's names. Where tasks have classes, so does each class, and
+/// success at the end is told.
 #[must_use]
-pub fn rows(episodes: &[Episode], classes: &[String], iteration: u64) -> Vec<(String, f64)> {
+pub fn rows(episodes: &[Episode], classes: Option<&Classes>, iteration: u64) -> Vec<(String, f64)> {
     let adapted: Vec<EpisodeOutcome> = episodes.iter().filter_map(|episode| episode.adapted).collect();
-    let by_class = by_class(classes, &adapted);
-    let of = |(name, own): (&str, &[EpisodeOutcome])| Performance::of(iteration, own).rows("MetaTest", name);
-    let classes = by_class.iter().map(|(name, own)| (*name, own.as_slice()));
-    classes.chain([(AVERAGE, adapted.as_slice())]).flat_map(of).collect()
+    let average = Performance::of(iteration, &adapted);
+    let mut rows = average.rows(PREFIX, AVERAGE);
+    let Some(classes) = classes else { return rows };
+    let measure = |class: &str, name: &str, value: f64| (format!("{PREFIX}/{class}/{name}"), value);
+    rows.push(measure(AVERAGE, "SuccessAtEndRate", average.success_at_end_rate));
+    for (class, own) in by_class(classes, &adapted) {
+        let of_class = Performance::of(iteration, &own);
+        rows.push(measure(class, "AverageReturn", of_class.mean));
+        rows.push(measure(class, "SuccessRate", of_class.success_rate));
+        rows.push(measure(class, "SuccessAtEndRate", of_class.success_at_end_rate));
+    }
+    rows
 }
+
+/// The beginning of the names of measures.
+const PREFIX: &str = "MetaTest";
 
 /// One line per measure of a meta-test.
 #[must_use]
-pub fn lines(episodes: &[Episode], classes: &[String]) -> Vec<String> {
+pub fn lines(episodes: &[Episode], classes: Option<&Classes>) -> Vec<String> {
     let rows = rows(episodes, classes, 0).into_iter();
     let rows = rows.filter(|(name, _)| !name.ends_with("/Iteration"));
     rows.map(|(name, value)| format!("{name:<42}{:>12}", number(value))).collect()
@@ -130,6 +143,8 @@ mod tests {
             text.lines().skip(1).collect::<Vec<_>>(),
             ["0,0,1.5,3,1,1", "0,1,1.5,3,1,0", "1,0,1.5,3,1,1", "1,1,1.5,3,1,"]
         );
-        assert!(lines(&all, &[])[0].starts_with("MetaTest/Average/NumEpisodes") && lines(&all, &[])[0].ends_with(" 4"));
+        assert!(
+            lines(&all, None)[0].starts_with("MetaTest/Average/NumEpisodes") && lines(&all, None)[0].ends_with(" 4")
+        );
     }
 }

@@ -16,6 +16,7 @@ use crate::progress::{Progress, Report, say};
 use crate::run_folder::{RunFolder, cannot_keep, file, shell_quote};
 use crate::segments::SegmentFolder;
 use crate::{curve, known, stats};
+use quickstudy_core::env::Classes;
 use quickstudy_core::train::{Episode, Evaluation, Ring};
 pub use saving::save_first;
 use saving::{Changed, save, save_changed};
@@ -63,9 +64,9 @@ pub trait Training {
     fn is_done(&self, index: usize) -> bool;
     /// True if policies adapt: their episodes after it are measured apart.
     fn adapts(&self) -> bool;
-    /// Names of the classes of tasks, where they have classes.
-    fn classes(&self) -> &[String] {
-        &[]
+    /// The classes of tasks, where they have such.
+    fn classes(&self) -> Option<&Classes> {
+        None
     }
     /// Environment steps to make, per seed.
     fn total_steps(&self) -> u64;
@@ -347,7 +348,7 @@ fn iterate(
             activity::begin(Work::Evaluation(now(session, *first)));
             evaluate_into(session, runs, pace, &evaluated, &mut rows)?;
         }
-        let none = adapted_columns(session.adapts(), &[], &[], 0);
+        let none = adapted_columns(session.adapts(), &[], session.classes(), 0);
         for (_, row) in rows.iter_mut().filter(|(index, _)| !evaluated.contains(index)) {
             row.extend([(EVAL_RETURN.to_owned(), f64::NAN), (EVAL_LENGTH.to_owned(), f64::NAN)]);
             row.extend(none.iter().map(|(name, _)| (name.clone(), f64::NAN)));
@@ -422,7 +423,12 @@ fn evaluate_into(
 }
 
 /// The columns of a policy's episodes after adaptation, under garage's names.
-fn adapted_columns(adapts: bool, episodes: &[Episode], classes: &[String], iteration: u64) -> Vec<(String, f64)> {
+fn adapted_columns(
+    adapts: bool,
+    episodes: &[Episode],
+    classes: Option<&Classes>,
+    iteration: u64,
+) -> Vec<(String, f64)> {
     if adapts { meta_test::rows(episodes, classes, iteration) } else { Vec::new() }
 }
 

@@ -1,5 +1,6 @@
 //! Measures of episodes, by task and over all tasks, under garage's names.
 
+use crate::env::Classes;
 use crate::host::HostPath;
 
 /// The name under which tasks without a name are grouped.
@@ -67,14 +68,14 @@ impl EpisodeOutcome {
     }
 }
 
-/// The names of those classes that episodes are of, in order, each with its episodes.
+/// The classes that tests play, each with its name and its episodes.
 #[must_use]
-pub fn by_class<'a>(classes: &'a [String], episodes: &[EpisodeOutcome]) -> Vec<(&'a str, Vec<EpisodeOutcome>)> {
+pub fn by_class<'a>(classes: &'a Classes, episodes: &[EpisodeOutcome]) -> Vec<(&'a str, Vec<EpisodeOutcome>)> {
     let of_class = |(number, name): (usize, &'a String)| {
         let own = episodes.iter().filter(|episode| episode.class == Some(number as u32)).copied().collect();
         (name.as_str(), own)
     };
-    classes.iter().enumerate().map(of_class).filter(|(_, own): &(_, Vec<_>)| !own.is_empty()).collect()
+    classes.names.iter().enumerate().skip(classes.held_out).map(of_class).collect()
 }
 
 impl Performance {
@@ -100,11 +101,10 @@ impl Performance {
         }
     }
 
-    /// Values by name; each name begins with `prefix/task/`. Success at the end is left out where it is unknown: garage
-    /// does not have it.
+    /// Values by garage's names; each begins with `prefix/task/`. Success at the end is not among them.
     #[must_use]
     pub fn rows(&self, prefix: &str, task: &str) -> Vec<(String, f64)> {
-        let known = [
+        [
             ("Iteration", self.iteration as f64),
             ("NumEpisodes", self.episodes as f64),
             ("AverageDiscountedReturn", self.discounted_return),
@@ -114,8 +114,8 @@ impl Performance {
             ("MinReturn", self.min),
             ("TerminationRate", self.termination_rate),
             ("SuccessRate", self.success_rate),
-        ];
-        let at_end = Some(("SuccessAtEndRate", self.success_at_end_rate)).filter(|(_, rate)| !rate.is_nan());
-        known.into_iter().chain(at_end).map(|(name, value)| (format!("{prefix}/{task}/{name}"), value)).collect()
+        ]
+        .map(|(name, value)| (format!("{prefix}/{task}/{name}"), value))
+        .to_vec()
     }
 }

@@ -17,7 +17,7 @@ use crate::sheet::Sheet;
 use crate::stats;
 use quickstudy_core::Error;
 use quickstudy_core::algo::Family;
-use quickstudy_core::env::EnvDef;
+use quickstudy_core::env::{Classes, EnvDef};
 use quickstudy_core::host::EnvPlace;
 use quickstudy_core::meta::{Performance, TestSizes, by_class};
 use quickstudy_core::train::{Adaptation, Evaluator, MetaTest, StageUnit};
@@ -169,7 +169,7 @@ pub fn run(args: &AdaptArgs) -> Result<(), Stop> {
         output::write(&path, bytes)?;
         output::say_written(&path, "");
     }
-    let mut lines = summary(&adaptation, &policy.env().spec().classes);
+    let mut lines = summary(&adaptation, policy.env().spec().classes.as_ref());
     // The last line is for programs.
     let last = lines.pop();
     if let Some(env) = env {
@@ -230,7 +230,7 @@ fn measure(args: &AdaptArgs, path: &Path, policy: &mut Evaluator, sizes: TestSiz
     let file = folder.join(FILE);
     output::write(&file, meta_test::table(&episodes, sizes).as_bytes())?;
     output::say_written(&file, "");
-    meta_test::lines(&episodes, &policy.env().spec().classes).iter().for_each(|line| say(line));
+    meta_test::lines(&episodes, policy.env().spec().classes.as_ref()).iter().for_each(|line| say(line));
     let mean = stats::mean(&episodes.iter().map(|episode| episode.ret).collect::<Vec<_>>());
     say(&format!("after {mean:.4} tasks {n_test_tasks}"));
     Ok(())
@@ -315,7 +315,7 @@ fn success_text(of: &Performance) -> String {
     part(of.success_rate, "   success") + &part(of.success_at_end_rate, ", at the end")
 }
 
-fn summary(adaptation: &Adaptation, classes: &[String]) -> Vec<String> {
+fn summary(adaptation: &Adaptation, classes: Option<&Classes>) -> Vec<String> {
     let mut lines = Vec::new();
     let mut ends = Vec::new();
     for (k, stage) in adaptation.stages.iter().enumerate() {
@@ -328,7 +328,7 @@ fn summary(adaptation: &Adaptation, classes: &[String]) -> Vec<String> {
             stats::mean(&means),
             interval(&means, 2)
         ));
-        for (class, outcomes) in by_class(classes, &stage.outcomes) {
+        for (class, outcomes) in classes.map(|classes| by_class(classes, &stage.outcomes)).unwrap_or_default() {
             let of_class = Performance::of(0, &outcomes);
             let (mean, success) = (of_class.mean, success_text(&of_class));
             lines.push(format!("  {class:<24} return {mean:>9.2}{success}"));
@@ -380,7 +380,7 @@ mod tests {
 
     #[test]
     fn the_last_line_is_the_promised_one() {
-        let lines = summary(&adaptation(), &[]);
+        let lines = summary(&adaptation(), None);
         assert_eq!(lines.last().unwrap(), "before -14.5000 after -1.0000 tasks 2");
         assert!(lines[0].starts_with("before       return    -14.50"), "{}", lines[0]);
         assert!(lines[1].contains("worst task -2.00   success 75 %"), "{}", lines[1]);
@@ -451,7 +451,7 @@ mod tests {
             stage.paths.truncate(1);
             stage.outcomes.truncate(2);
         }
-        assert!(summary(&alone, &[])[0].contains("95 % interval –   worst"), "{:?}", summary(&alone, &[]));
+        assert!(summary(&alone, None)[0].contains("95 % interval –   worst"), "{:?}", summary(&alone, None));
         let svg = adaptation_plot::returns("a", builtin("point-robot").unwrap().spec(), &alone).svg();
         assert!(svg.contains("one held-out task") && !svg.contains("<polygon"), "{svg}");
     }

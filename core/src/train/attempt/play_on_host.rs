@@ -141,7 +141,7 @@ impl Evaluator {
 
 /// The number of a task's class; none in environments whose tasks have none.
 pub(super) fn class_of(spec: &EnvSpec, task: &[f64]) -> Option<u32> {
-    task.first().filter(|_| !spec.classes.is_empty()).map(|class| *class as u32)
+    task.first().filter(|_| spec.classes.is_some()).map(|class| *class as u32)
 }
 
 /// The error about the most probable actions of a policy that adapts on the host, where it has none.
