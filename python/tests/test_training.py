@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gc
 import json
+import os
+import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -51,6 +54,23 @@ def test_rows_come_while_training_goes_on() -> None:
         assert row["time/iterations"] == 1 and training._process is not None and training._process.poll() is None
         assert next(iter_kept)["time/iterations"] == 2
     assert ended(training)
+
+
+def test_ctrl_c_reaches_a_run_once() -> None:
+    program = "import quickstudy as q\nfor row in q.train('ppo', 'cartpole', out='run', steps=10**9, eval_every=0):"
+    loop = subprocess.Popen(
+        [sys.executable, "-c", f"{program}\n    print(row, flush=True)"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert loop.stdout is not None
+    loop.stdout.readline()
+    os.killpg(loop.pid, signal.SIGINT)  # as a terminal does, to all processes of the group
+    _, said = loop.communicate(timeout=30)
+    assert b"KeyboardInterrupt" in said and quickstudy.load("run", last=True).steps > 0
+    with quickstudy.train("ppo", "cartpole", out="other", steps=10**9) as training:
+        assert training._process is not None and os.getpgid(training._process.pid) != os.getpgid(0)
 
 
 @pytest.mark.parametrize("way", ["break", "with", "stop", "forget", "raise"])
