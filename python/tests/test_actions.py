@@ -58,8 +58,8 @@ MORE: list[tuple[str, str, dict[str, Any]]] = [
     ("rl2-trpo", "bandit", {"reset": "before"}),
     ("pearl", "point-robot", {"encoder": "gru"}),
     ("pearl", "point-robot", {"encoder": "gru", "use_information_bottleneck": False, "use_next_obs_in_context": True}),
-    ("pearl", "point-robot", {"use_information_bottleneck": False}),
-    ("pearl", "point-robot", {"use_next_obs_in_context": True, "latent_dim": 3, "hidden": [8, 8]}),
+    ("pearl", "point-robot", {"encoder": "mlp", "use_information_bottleneck": False}),
+    ("pearl", "point-robot", {"encoder": "mlp", "use_next_obs_in_context": True, "latent_dim": 3, "hidden": [8, 8]}),
 ]
 STEPS = {"pearl": 1500, "sac": 300, "dqn": 300, "dql": 300, "ddpg": 300, "td3": 300}
 
