@@ -121,7 +121,7 @@ def check(name: str, snapshot: Path) -> None:
 
 @dataclass
 class Compared:
-    """What a comparison saw."""
+    """Counts of a comparison, and the largest difference that it saw."""
 
     steps: int
     actions: int

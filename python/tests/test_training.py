@@ -5,10 +5,12 @@ from __future__ import annotations
 import gc
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from importlib.metadata import metadata
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +106,7 @@ def test_a_loop_that_is_left_stops_the_run_which_can_be_resumed(way: str) -> Non
         [_training.command(), "train", "--resume", "run", "--steps", str(made + 100)],
         capture_output=True,
         text=True,
+        check=False,
     )
     assert resumed.returncode == 0, resumed.stderr
     assert quickstudy.metrics("run")["time/env_steps"][-1] >= made + 100
@@ -171,6 +174,17 @@ def test_settings_are_written_in_toml() -> None:
     run = quickstudy.train("ppo", "cartpole", out="run", steps=100, **SMALL, **values).wait()
     config = quickstudy.load(run).config
     assert {key: config[key] for key in values} == values
+
+
+def test_the_program_of_the_readme_runs() -> None:
+    page = metadata("quickstudy").get_payload()
+    [program] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert program.count("steps=50_000") == 1
+    said = subprocess.run(
+        [sys.executable, "-c", program.replace("50_000", "1_000")], capture_output=True, text=True, check=False
+    )
+    assert said.returncode == 0 and len(said.stdout.splitlines()) > 1, said.stderr
+    assert [path.name for path in Path("runs").iterdir()] == ["cartpole-ppo-s0"]
 
 
 def test_the_command_and_the_package_have_the_same_version() -> None:
