@@ -85,7 +85,7 @@ class ContextPolicy(Policy):
 
     @property
     def z(self) -> Floats:
-        """What stands for the task until its episode ends, [batch, Z]; it may be set.
+        """The numbers that stand for the task until its episode ends, [batch, Z]; they may be set.
 
         Raises:
             Error: before the first `act`.

@@ -161,6 +161,23 @@ def test_drawn_actions_have_the_distribution_of_the_policy() -> None:
     assert abs(vectors.mean() - inside.mean()) < 0.05 * sigma and abs(vectors.std() / inside.std() - 1) < 0.05
 
 
+def test_drawn_z_has_the_distribution_of_the_belief() -> None:
+    n = 20_000
+    policy = quickstudy.load(policy_of("pearl"), seed=3)
+    assert isinstance(policy, quickstudy.ContextPolicy)
+    obs = np.full((n, policy.observations), 0.5)
+    policy.act(obs)
+    policy.z = np.zeros(policy.z.shape)  # so that all have seen the same
+    for ended in (False, True):
+        policy.act(obs)
+        policy.observe(np.full(n, 2.0), terminated=np.full(n, ended), next_obs=obs)
+    mean, variance = policy.belief()
+    assert (mean == mean[0]).all() and (variance == variance[0]).all() and (variance < 0.9).all()
+    deviation = np.sqrt(variance[0])
+    assert (np.abs(policy.z.mean(0) - mean[0]) < 4 * deviation / np.sqrt(n)).all()
+    assert (np.abs(policy.z.std(0) / deviation - 1) < 0.03).all()
+
+
 @pytest.mark.parametrize("name", ["ppo", "sac", "ddpg", "rl2-trpo", "pearl", "svpg", "dql", "promp"])
 def test_the_same_seed_draws_the_same(name: str) -> None:
     def actions(seed: int) -> Any:

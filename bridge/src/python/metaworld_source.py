@@ -19,7 +19,7 @@ class MetaWorldSource:
 
         self.metaworld, self.np = metaworld, np
         self.arguments = {"seed": 0, "standardise": True, "reward_scale": 1.0, "one_hot": False}
-        self.arguments["max_episode_steps"] = self.STEPS
+        self.arguments |= {"max_episode_steps": self.STEPS, "task_per_episode": False}
         for key, value in ask["arguments"].items():
             if key not in self.arguments:
                 raise Unfit(f"there is no argument `{key}`; there are {', '.join(self.arguments)}")
@@ -45,7 +45,8 @@ class MetaWorldSource:
             "made": None if ask.get("made") else self.made(),
             "notes": [],
         }
-        if not self.partially:  # each episode draws its goal
+        self.drawn = not self.partially or self.arguments["task_per_episode"]
+        if self.drawn:
             self.spec["tasks"], self.spec["classes"] = [], []
 
     def read(self, name, made):
@@ -107,7 +108,7 @@ class MetaWorldSource:
         return names + ([f"is {name}" for name in self.names] if self.arguments["one_hot"] else [])
 
     def make(self, number):
-        return Slot(self, number % len(self.names))
+        return Slot(self, number % (self.split_at.get("class") or len(self.names)))
 
     def close(self, env):
         pass
@@ -142,8 +143,9 @@ class Slot:
         self.env.set_task(source.metaworld.Task(env_name=name, data=pickle.dumps(data)))
 
     def reset(self, *, seed):
-        if not self.source.partially:  # the class of this place, and a goal that the seed names
-            self.set_task(self.own, seed % len(self.source.vectors[self.own]))
+        if self.source.drawn:  # the class of this place, and a goal of training that the seed names
+            count = self.source.split_at.get("goal") or len(self.source.vectors[self.own])
+            self.set_task(self.own, seed % count)
         return self.seen(self.env.reset()[0]), {}
 
     def step(self, action):
