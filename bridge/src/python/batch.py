@@ -1,5 +1,3 @@
-
-
 TERMINATED, TRUNCATED, FAILED = 1, 2, 4
 
 

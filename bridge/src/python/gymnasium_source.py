@@ -1,5 +1,3 @@
-
-
 LARGEST = 64 * 64 * 3  # numbers of a picture that is taken as a vector
 
 

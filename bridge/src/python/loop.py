@@ -1,5 +1,3 @@
-
-
 MAKE, RESET, STEP, SET_TASKS, RENDER, OUTCOME, SPEC, ERROR = range(1, 9)
 
 

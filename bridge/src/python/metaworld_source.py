@@ -1,5 +1,3 @@
-
-
 class MetaWorldSource:
     """Makes environments of Meta-World, each of a task: the number of its class, and that of its goal.
 
