@@ -63,6 +63,9 @@ impl Actor for StepLines<'_> {
 fn space(env: &EnvDef) -> Value {
     match &env.spec().action {
         ActionSpace::Discrete { names } => json!({"choices": names.len()}),
+        ActionSpace::MultiDiscrete { choices } => {
+            json!({"counts": choices.iter().map(|choice| choice.names.len()).collect::<Vec<_>>()})
+        }
         ActionSpace::Box { dims } => json!({
             "low": dims.iter().map(|dim| dim.low).collect::<Vec<_>>(),
             "high": dims.iter().map(|dim| dim.high).collect::<Vec<_>>(),
