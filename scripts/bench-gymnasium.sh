@@ -2,8 +2,8 @@
 # Measures environments of Python beside what else steps them: bench-gymnasium.sh [ARGUMENT…], which are those of
 # tests/bench-gymnasium.py.
 #
-# It builds the command line, makes an environment of Python with Gymnasium and MuJoCo, and one with Stable-Baselines3, which
-# brings PyTorch and is several GB; where that cannot be had, leave out the part `training`.
+# It builds the command line, makes an environment of Python with Gymnasium and MuJoCo, and for the part `training` one
+# with Stable-Baselines3, which brings PyTorch and takes several GB; where that cannot be had, name the other parts.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-target}
@@ -11,7 +11,8 @@ python=$(scripts/test-python.sh)
 arguments=()
 parts=" $* "
 if [[ $parts == *" training "* || ! $parts =~ " "(loop|vector|overhead)" " ]]; then
-  arguments=(--stable-baselines "$(scripts/python-with.sh "$target/stable-baselines" stable_baselines3 stable-baselines3)")
+  peer=$(scripts/python-with.sh "$target/stable-baselines" stable_baselines3 stable-baselines3)
+  arguments=(--stable-baselines "$peer")
 fi
 cargo build --release --quiet -p quickstudy
 exec "$python" tests/bench-gymnasium.py --binary "$(realpath "$target/release/quickstudy")" "${arguments[@]}" "$@"

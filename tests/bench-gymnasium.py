@@ -5,7 +5,7 @@
 
   loop      64 CartPole-v1 in one worker, beside a loop of Python over 64 of them with seeded resets
   vector    16 HalfCheetah-v5 in two workers, beside AsyncVectorEnv and SyncVectorEnv of Gymnasium
-  overhead  1, 8 and 64 environments that do nothing, all on one core
+  overhead  1, 8 and 64 environments that do nothing, all on one core, beside a loop over them
   training  PPO on CartPole-v1 with the settings of rl-baselines3-zoo, beside Stable-Baselines3's; one thread each
 
 Each repeat measures all that is compared, one after the other. A row has the medians of all repeats, and the median of
@@ -68,6 +68,24 @@ def vector(kind, seconds):
     return taken
 
 
+def nothing(seconds):
+    """Microseconds that a plain loop takes to step 64 environments that do nothing."""
+    sys.path.insert(0, str(MODULES))
+    import gymnasium
+
+    envs = [gymnasium.make("envs_under_test:Nothing-v0", disable_env_checker=True) for _ in range(64)]
+    for env in envs:
+        env.reset()
+
+    def batch(step):
+        for env in envs:
+            _row, _reward, terminated, truncated, _info = env.step(1)
+            if terminated or truncated:
+                env.reset()
+
+    return timed(batch, seconds)
+
+
 def timed(batch, seconds):
     """Microseconds of a batch, after a few that are not counted."""
     for step in range(20):
@@ -110,6 +128,7 @@ def stable_baselines():
 
 PEERS = {
     "loop": loop,
+    "nothing": nothing,
     "sync": lambda seconds: vector("sync", seconds),
     "async": lambda seconds: vector("async", seconds),
     "sb3": lambda seconds: stable_baselines(),
@@ -124,14 +143,15 @@ class Bench:
 
     def output(self, command, first):
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-        done = subprocess.run([*first, *map(str, command)], env=environment, cwd=MODULES, capture_output=True, text=True)
+        command = [*first, *map(str, command)]
+        done = subprocess.run(command, env=environment, cwd=MODULES, capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(f"{command}: {done.stderr}")
         return done.stdout
 
-    def peer(self, name):
+    def peer(self, name, first=()):
         python = self.options.stable_baselines if name == "sb3" else sys.executable
-        said = self.output([python, Path(__file__).resolve(), "--peer", name, "--seconds", self.options.seconds], [])
+        said = self.output([python, Path(__file__).resolve(), "--peer", name, "--seconds", self.options.seconds], first)
         return float(said.split()[-1])
 
     def ours(self, env, envs, workers, first=()):
@@ -148,7 +168,8 @@ class Bench:
         with tempfile.TemporaryDirectory() as folder:
             self.output(
                 [self.options.binary, "train", "ppo", "--env", "gymnasium:CartPole-v1", "--steps", TRAINED]
-                + ["--eval-every", 0, "--threads", 1, "--workers", 1, "--python", sys.executable, "--out", f"{folder}/run"],
+                + ["--eval-every", 0, "--threads", 1, "--workers", 1, "--python", sys.executable]
+                + ["--out", f"{folder}/run"],
                 [],
             )
             with open(f"{folder}/run/metrics.csv", newline="") as file:
@@ -171,11 +192,16 @@ class Bench:
             print(f"| {peer} | {1e6 * size / medians[at]:,.0f} | {ratio:.2f} ({spread}) | {bar} |", flush=True)
 
     def overhead(self):
-        print("| environments | µs of a step of all, median | least | most | goal |\n|---|---|---|---|---|")
+        one_core = ["taskset", "-c", "0"]
+        ours = lambda envs: self.ours("gymnasium:envs_under_test:Nothing-v0", envs, 1, one_core)  # noqa: E731
+        print("| environments | µs of a step of all | alone, in a loop | overhead, median | least | goal |")
+        print("|---|---|---|---|---|---|")
         for envs in (1, 8, 64):
-            ours = lambda: self.ours("gymnasium:envs_under_test:Nothing-v0", envs, 1, ["taskset", "-c", "0"])  # noqa: E731
-            (median,), rows = self.repeats(ours)
-            print(f"| {envs} | {median:.1f} | {min(rows)[0]:.1f} | {max(rows)[0]:.1f} | {10 + envs / 2:.1f} |", flush=True)
+            alone = lambda: self.peer("nothing", one_core) * envs / 64  # noqa: E731
+            medians, rows = self.repeats(lambda: ours(envs), alone)
+            over = [row[0] - row[1] for row in rows]
+            cells = [*medians, statistics.median(over), min(over), 10 + envs / 2]
+            print(f"| {envs} | {' | '.join(f'{cell:.1f}' for cell in cells)} |", flush=True)
 
 
 def main():
