@@ -161,9 +161,23 @@ class OldStep(Faulty):
         return super().step(action)[:4]
 
 
+class Nothing(gymnasium.Env):
+    """Does nothing, for measurements of what is around a step."""
+
+    action_space, observation_space = spaces.Discrete(2), spaces.Box(-1, 1, (4,), np.float32)
+    SEEN, INFO = np.zeros(4, np.float32), {}
+
+    def reset(self, *, seed=None, options=None):
+        return self.SEEN, self.INFO
+
+    def step(self, action):
+        return self.SEEN, 1.0, False, False, self.INFO
+
+
 register("Echo-v0", Echo, max_episode_steps=50)
 register("Sample-v0", Sample, max_episode_steps=50)
 register("Faulty-v0", Faulty, max_episode_steps=30)
 register("Unlimited-v0", Unlimited)
 register("Broken-v0", Broken, max_episode_steps=30)
 register("OldStep-v0", OldStep, max_episode_steps=30, order_enforce=False)
+register("Nothing-v0", Nothing, max_episode_steps=1000)

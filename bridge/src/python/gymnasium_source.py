@@ -71,11 +71,12 @@ class GymnasiumSource:
         if self.observations == 0:
             raise Unfit("observations have no numbers")
         shape = (self.observations,)
+        self.plain = None  # the shape of arrays that are taken as they are
         if isinstance(seen, spaces.Box) and seen.shape == shape:
+            self.plain = shape
 
-            def flat(row, ndarray=np.ndarray, asarray=np.asarray):
-                if type(row) is not ndarray:
-                    row = asarray(row)
+            def flat(row):
+                row = np.asarray(row)
                 if row.shape != shape:
                     raise ValueError(f"the observation has the shape {row.shape}, expected {shape}")
                 return row
@@ -94,7 +95,10 @@ class GymnasiumSource:
         if isinstance(action, spaces.Discrete):
             start, self.actions = int(action.start), 1
             self.kind = {"kind": "discrete", "counts": [int(action.n)]}
-            self.split = lambda all, n: (all.astype(np.int64) + start).tolist()
+            if start:
+                self.split = lambda all, n: (all.astype(np.int64) + start).tolist()
+            else:
+                self.split = lambda all, n: all.astype(np.int64).tolist()
         elif isinstance(action, (spaces.MultiDiscrete, spaces.MultiBinary)):
             binary = isinstance(action, spaces.MultiBinary)
             counts = np.full(action.shape, 2) if binary else action.nvec

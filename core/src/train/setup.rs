@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use toml::{Table, Value};
 
-use self::presets::preset;
+use self::presets::{preset, preset_on_host};
 use self::register::is_builtin;
 use crate::algo::{Algorithm, AlgorithmDef, IntoAlgorithm, StateEntry, Training};
 use crate::host::{EnvPlace, FleetSize};
@@ -91,10 +91,11 @@ impl Setup {
         layers: &[Layer],
     ) -> Result<Setup> {
         check_seeds(seeds)?;
-        // Presets are for built-in algorithms and environments; others may have the same names.
+        // Presets are for built-in algorithms; others may have the same names. Environments of the host have their own.
         let preset = match &env {
-            EnvPlace::Device(env) if is_builtin(algorithm) => preset(algorithm.name, &env.spec().name)?,
-            _ => None,
+            _ if !is_builtin(algorithm) => None,
+            EnvPlace::Device(env) => preset(algorithm.name, &env.spec().name)?,
+            EnvPlace::Host(env) => preset_on_host(algorithm.name, &env.spec().name)?,
         };
         let mut settings = defaults(algorithm);
         if let Some(p) = &preset {
@@ -268,7 +269,7 @@ pub(in crate::train) fn check_steps(steps: u64) -> Result<()> {
 mod tests {
     use super::*;
     use crate::algo::PpoConfig;
-    use crate::env::builtin;
+    use crate::env::{EnvSpec, builtin};
     use crate::settings::Settings as _;
     use crate::train::presets;
 
@@ -321,22 +322,69 @@ mod tests {
         assert!(Setup::resolve("ppo", env(), &[1], Some(0), &[]).is_err());
     }
 
+    /// A built-in environment whose spaces are those of an environment of Gymnasium.
+    #[cfg(feature = "bodies")]
+    fn like(name: &str) -> &'static str {
+        match name.trim_start_matches("gymnasium:").split('-').next().unwrap() {
+            "CartPole" => "cartpole",
+            "Acrobot" => "acrobot",
+            "MountainCar" => "mountain-car",
+            "MountainCarContinuous" => "mountain-car-continuous",
+            "Pendulum" => "pendulum",
+            "HalfCheetah" => "half-cheetah",
+            "Hopper" => "hopper",
+            "Walker2d" => "walker2d",
+            other => panic!("{other} is like no built-in environment"),
+        }
+    }
+
+    /// The place of a preset's environment; where that is none of the built-in ones, without what plays it.
+    fn place(name: &str) -> EnvPlace {
+        #[cfg(feature = "bodies")]
+        if name.starts_with("gymnasium:") {
+            let spec = EnvSpec { name: name.to_owned(), ..builtin(like(name)).unwrap().spec().clone() };
+            return EnvPlace::host(spec, |_| Err(Error::config("env", "it has only a spec")));
+        }
+        builtin(name).unwrap().into()
+    }
+
     #[test]
     fn every_preset_is_valid_for_its_environment() {
         let all = presets().unwrap();
         // Every file is a preset; WebAssembly has no files.
-        #[cfg(all(feature = "bodies", not(target_arch = "wasm32")))]
-        {
-            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/train/setup/presets");
-            assert_eq!(all.len(), std::fs::read_dir(folder).unwrap().count());
+        #[cfg(all(feature = "bodies", feature = "gymnasium", not(target_arch = "wasm32")))]
+        for folder in ["", "/gymnasium"] {
+            let folder = format!("{}/src/train/setup/presets{folder}", env!("CARGO_MANIFEST_DIR"));
+            for file in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|p| p.is_file()) {
+                let text = std::fs::read_to_string(&file).unwrap();
+                assert!(all.iter().any(|preset| preset.text == text), "{} is no preset", file.display());
+            }
         }
         for p in all {
-            let setup = Setup::resolve(p.algorithm, builtin(p.env).unwrap(), &[0], None, &[]).unwrap();
+            let setup = Setup::resolve(p.algorithm, place(p.env), &[0], None, &[]).unwrap();
             assert_eq!((setup.preset, setup.steps), (Some(p.name), p.steps));
             for setting in &setup.settings {
                 let from_preset = p.settings.contains_key(&setting.key);
                 assert_eq!(from_preset, setting.origin.starts_with("preset"), "{}", setting.key);
             }
         }
+    }
+
+    #[test]
+    #[cfg(all(feature = "bodies", feature = "gymnasium"))]
+    fn environments_of_gymnasium_have_presets_by_their_id() {
+        let named = |name: &str| {
+            let spec = EnvSpec { name: name.to_owned(), ..builtin("pendulum").unwrap().spec().clone() };
+            let place = EnvPlace::host(spec, |_| Err(Error::config("env", "it has only a spec")));
+            Setup::resolve("sac", place, &[0], None, &[]).unwrap().preset
+        };
+        let pendulum = Some("sac-Pendulum-v1".to_owned());
+        assert_eq!(named("gymnasium:Pendulum-v1"), pendulum);
+        assert_eq!(named("gymnasium:Pendulum-v1?g=5.0"), pendulum);
+        // An environment of one's own on the host is not the built-in one, whatever its name.
+        for other in ["pendulum", "Pendulum-v1", "gymnasium:Pendulum-v0", "gymnasium:own:Pendulum-v1"] {
+            assert_eq!(named(other), None, "{other}");
+        }
+        assert_eq!(preset("sac", "gymnasium:Pendulum-v1?g=5.0").unwrap().map(|preset| preset.name), pendulum);
     }
 }

@@ -9,6 +9,7 @@ use crate::progress::{brief, duration, say};
 use crate::python::PythonArgs;
 use crate::stats;
 use crate::{args, config, known};
+use clap::value_parser;
 use quickstudy_core::algo::PPO;
 use quickstudy_core::backend::Device;
 use quickstudy_core::backend::cpu::simd::isa::Isa;
@@ -45,6 +46,10 @@ pub struct BenchArgs {
     /// Episodes per seed of the learning part
     #[arg(long, value_name = "N", default_value = "1000", value_parser = args::episodes, allow_negative_numbers = true)]
     pub episodes: u64,
+    /// Environments that are stepped side by side, where one of the host is measured
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = value_parser!(u32).range(1..=65536),
+        allow_negative_numbers = true)]
+    pub envs: u32,
     /// Where to compute
     #[command(flatten)]
     pub device: DeviceArgs,
@@ -69,7 +74,9 @@ Examples:
   quickstudy bench training --threads 1     training alone, one thread
   quickstudy bench training --device gpu    the same on a GPU
   quickstudy bench learning --env cartpole  ten seeds of a preset, and how good
-                                            their policies are after training";
+                                            their policies are after training
+  quickstudy bench environments --env gymnasium:CartPole-v1 --workers 1 --envs 8
+                                            steps of processes of Python";
 
 /// Seconds per line where nobody says.
 const SECONDS: f64 = 2.0;
@@ -117,7 +124,7 @@ pub fn run(args: &BenchArgs) -> Result<(), Stop> {
     let device = args.device.open()?;
     say(&format!("{}, opened in {}", args.device.describe(&device), brief(start.elapsed())));
     if matches!(args.part, None | Some(BenchPart::Environments)) {
-        environments(args.seconds, env.as_ref())?;
+        environments(args, env.as_ref())?;
     }
     if on_host.is_some() && args.part.is_none() {
         say("training is measured on environments of programs only");
@@ -126,14 +133,17 @@ pub fn run(args: &BenchArgs) -> Result<(), Stop> {
     }
     if args.part == Some(BenchPart::Learning) {
         let of = |preset: &Preset| args.algorithm.as_ref().is_none_or(|name| name == preset.algorithm);
-        learning(&device, args, &|preset| chosen(preset.env) && of(preset))?;
+        // Others need Python, so that they are measured if they are named.
+        let can = |preset: &Preset| preset.is_builtin() || args.env.is_some();
+        learning(&device, args, &|preset| can(preset) && chosen(preset.env) && of(preset))?;
     }
     Ok(())
 }
 
-fn environments(seconds: f64, only: Option<&EnvPlace>) -> Result<(), Stop> {
+fn environments(args: &BenchArgs, only: Option<&EnvPlace>) -> Result<(), Stop> {
+    let seconds = args.seconds;
     if let Some(EnvPlace::Host(place)) = only {
-        return on_host::environments(place, seconds);
+        return on_host::environments(place, args.envs as usize, seconds);
     }
     say(&format!(
         "\n{:<28}{:<10}{:>14}{:>24}",
@@ -261,7 +271,7 @@ fn learning(device: &Device, args: &BenchArgs, chosen: &dyn Fn(&Preset) -> bool)
     ));
     for preset in presets {
         let start = Instant::now();
-        let setup = Setup::resolve(preset.algorithm, builtin(preset.env)?, seeds, None, &[])?;
+        let setup = Setup::resolve(preset.algorithm, known::environment(preset.env)?, seeds, None, &[])?;
         let mut session = Session::new(device, &setup)?;
         while !session.done() {
             step(&mut session)?;
@@ -270,18 +280,18 @@ fn learning(device: &Device, args: &BenchArgs, chosen: &dyn Fn(&Preset) -> bool)
         let mut means = Vec::with_capacity(seeds.len());
         for index in 0..seeds.len() {
             let bytes = pollster::block_on(session.policy_snapshot(index))?;
-            let mut policy = Evaluator::load(device, &bytes)?;
+            let mut policy = Evaluator::load_with(device, known::own(), &bytes)?;
             let ended = pollster::block_on(policy.evaluate(episodes, 1, true))?;
             means.push(stats::mean(&ended.iter().map(|episode| episode.ret).collect::<Vec<f64>>()));
         }
         let lowest = means.iter().copied().fold(f64::INFINITY, f64::min);
         say(&format!(
-            "{:<30}{:>8}{:>11.1}{:>26}{lowest:>11.1}{:>11.1}{:>10}",
+            "{:<30}{:>8}{:>11.1}{:>26}{lowest:>11.1}{:>11}{:>10}",
             preset.name,
             short_count(session.env_steps() as f64),
             stats::iqm(&means),
             stats::interval_text(stats::bootstrap95(&means, stats::iqm), 1),
-            random_return(setup.env.device()?),
+            setup.env.device().map_or("–".to_owned(), |env| format!("{:.1}", random_return(env))),
             duration(seconds),
         ));
     }

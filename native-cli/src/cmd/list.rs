@@ -130,6 +130,7 @@ fn section(part: ListPart) -> Result<Vec<String>, Stop> {
                 let steps = short_count(preset.steps as f64);
                 out.extend(row(format!("  {}", preset.name), steps, origin(preset.text)));
             }
+            out.push("those with a version are for Gymnasium's: --env gymnasium:CartPole-v1".to_owned());
         }
         ListPart::Settings => {
             for def in known::algorithms() {

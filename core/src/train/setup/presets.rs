@@ -8,11 +8,11 @@ use crate::{Error, Result};
 /// Settings that are known to work for an algorithm on an environment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Preset {
-    /// The name, such as `ppo-cartpole`.
+    /// The name, such as `ppo-cartpole`; of an environment of Gymnasium `ppo-CartPole-v1`.
     pub name: String,
     /// The name of the algorithm.
     pub algorithm: &'static str,
-    /// The name of the environment.
+    /// The name of the environment, such as `cartpole` or `gymnasium:CartPole-v1`.
     pub env: &'static str,
     /// The text of the file: TOML with the origin of each number in comments.
     pub text: &'static str,
@@ -92,26 +92,76 @@ const FILES: &[(&str, &str, &str)] = &[
     ("rl2-trpo", "bandit", include_str!("presets/rl2-trpo-bandit.toml")),
 ];
 
-/// All presets.
+/// Presets of environments of the host, by the names that they have there. Where the zoo's numbers are those of a
+/// built-in environment's preset, that file serves both.
+#[cfg(feature = "gymnasium")]
+const GYMNASIUM_FILES: &[(&str, &str, &str)] = &[
+    ("ppo", "gymnasium:CartPole-v1", include_str!("presets/ppo-cartpole.toml")),
+    ("dqn", "gymnasium:CartPole-v1", include_str!("presets/dqn-cartpole.toml")),
+    ("ppo", "gymnasium:Acrobot-v1", include_str!("presets/ppo-acrobot.toml")),
+    ("dqn", "gymnasium:Acrobot-v1", include_str!("presets/dqn-acrobot.toml")),
+    ("ppo", "gymnasium:MountainCar-v0", include_str!("presets/ppo-mountain-car.toml")),
+    ("dqn", "gymnasium:MountainCar-v0", include_str!("presets/dqn-mountain-car.toml")),
+    ("sac", "gymnasium:MountainCarContinuous-v0", include_str!("presets/sac-mountain-car-continuous.toml")),
+    ("ppo", "gymnasium:Pendulum-v1", include_str!("presets/ppo-pendulum.toml")),
+    ("sac", "gymnasium:Pendulum-v1", include_str!("presets/sac-pendulum.toml")),
+    ("td3", "gymnasium:Pendulum-v1", include_str!("presets/td3-pendulum.toml")),
+    ("ppo", "gymnasium:HalfCheetah-v5", include_str!("presets/gymnasium/ppo-half-cheetah.toml")),
+    ("sac", "gymnasium:HalfCheetah-v5", include_str!("presets/gymnasium/sac-mujoco.toml")),
+    ("td3", "gymnasium:HalfCheetah-v5", include_str!("presets/gymnasium/td3-mujoco.toml")),
+    ("ppo", "gymnasium:Hopper-v5", include_str!("presets/gymnasium/ppo-hopper.toml")),
+    ("sac", "gymnasium:Hopper-v5", include_str!("presets/gymnasium/sac-mujoco.toml")),
+    ("td3", "gymnasium:Hopper-v5", include_str!("presets/gymnasium/td3-mujoco.toml")),
+    ("ppo", "gymnasium:Walker2d-v5", include_str!("presets/gymnasium/ppo-walker2d.toml")),
+    ("sac", "gymnasium:Walker2d-v5", include_str!("presets/gymnasium/sac-mujoco.toml")),
+    ("td3", "gymnasium:Walker2d-v5", include_str!("presets/gymnasium/td3-mujoco.toml")),
+];
+
+#[cfg(not(feature = "gymnasium"))]
+const GYMNASIUM_FILES: &[(&str, &str, &str)] = &[];
+
+/// How names of environments of Gymnasium begin, which are played on the host.
+const GYMNASIUM: &str = "gymnasium:";
+
+impl Preset {
+    /// True for presets of built-in environments; others need what plays them: `gymnasium:CartPole-v1` needs Python.
+    #[must_use]
+    pub fn is_builtin(&self) -> bool {
+        !self.env.starts_with(GYMNASIUM)
+    }
+}
+
+/// All presets, those of built-in environments first.
 ///
 /// # Errors
 /// Never, because a test reads each of the built-in files.
 pub fn presets() -> Result<Vec<Preset>> {
-    FILES.iter().map(|(algorithm, env, text)| parse(algorithm, env, text)).collect()
+    FILES.iter().chain(GYMNASIUM_FILES).map(|(algorithm, env, text)| parse(algorithm, env, text)).collect()
 }
 
 /// The preset for an algorithm on an environment, if there is one. It also serves the environment with another time
-/// limit.
+/// limit, and that of Gymnasium with arguments, `gymnasium:Pendulum-v1?g=5.0`.
 ///
 /// # Errors
 /// As [`presets`].
 pub fn preset(algorithm: &str, env: &str) -> Result<Option<Preset>> {
-    let env = own_name(env);
-    FILES.iter().find(|(a, e, _)| *a == algorithm && *e == env).map(|(a, e, text)| parse(a, e, text)).transpose()
+    match env.starts_with(GYMNASIUM) {
+        true => preset_on_host(algorithm, env),
+        false => found(FILES, algorithm, own_name(env)),
+    }
+}
+
+/// The preset for an algorithm on an environment of the host, which may have a built-in one's name.
+pub(super) fn preset_on_host(algorithm: &str, env: &str) -> Result<Option<Preset>> {
+    found(GYMNASIUM_FILES, algorithm, env.split('?').next().unwrap_or(env))
+}
+
+fn found(files: &[(&'static str, &'static str, &'static str)], algorithm: &str, env: &str) -> Result<Option<Preset>> {
+    files.iter().find(|(a, e, _)| *a == algorithm && *e == env).map(|(a, e, text)| parse(a, e, text)).transpose()
 }
 
 fn parse(algorithm: &'static str, env: &'static str, text: &'static str) -> Result<Preset> {
-    let name = format!("{algorithm}-{env}");
+    let name = format!("{algorithm}-{}", env.trim_start_matches(GYMNASIUM));
     let wrong = |problem: String| Error::config(format!("preset {name}"), problem);
     let mut settings: Table = toml::from_str(text).map_err(|e| wrong(e.message().to_owned()))?;
     let steps = match settings.remove("steps") {

@@ -10,17 +10,15 @@ use crate::curve::short_count;
 use crate::outcome::Stop;
 use crate::progress::say;
 
-/// Environments of an executor that is measured.
-const ENVS: usize = 64;
-
-/// Prints the steps per second that the executor of a place makes.
-pub(super) fn environments(place: &HostPlace, seconds: f64) -> Result<(), Stop> {
+/// Prints the steps per second that the executor of a place makes, and the time of a step of all its environments.
+pub(super) fn environments(place: &HostPlace, envs: usize, seconds: f64) -> Result<(), Stop> {
     let name = &place.spec().name;
-    say(&format!("\n{:<40}{:>14}", "environment of the host, random actions", "steps/s"));
-    let size = FleetSize { tasks: 1, envs_per_task: ENVS, horizon: place.spec().horizon };
+    say(&format!("\n{:<50}{:>12}{:>16}", "environment of the host, random actions", "steps/s", "µs, all of them"));
+    let size = FleetSize { tasks: 1, envs_per_task: envs, horizon: place.spec().horizon };
     let mut executor = place.executor(size)?;
     let speed = pollster::block_on(stepping(&mut *executor, seconds))?;
-    say(&format!("{:<40}{:>14}", format!("{name}, {ENVS} side by side"), short_count(speed)));
+    let all = 1e6 * envs as f64 / speed;
+    say(&format!("{:<50}{:>12}{all:>16.1}", format!("{name}, {envs} side by side"), short_count(speed)));
     Ok(())
 }
 
