@@ -24,7 +24,8 @@ def rewrite(snapshot: Path, target: Path, change: Callable[[Tensors], None], **f
         numbers = np.frombuffer(data[8 + size + begin : 8 + size + end], "<f4")
         tensors[name] = numbers.reshape(entry["shape"]).copy()
     change(tensors)
-    header["checksum"] = ""
+    header.pop("checksum")
+    header["checksum"] = ""  # the last field
     text = json.dumps(header)
     assert text.endswith('"checksum": ""}'), text
     state = 0xCBF29CE484222325
