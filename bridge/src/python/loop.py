@@ -25,7 +25,7 @@ class Server:
             self.made = key
         if ask["count"]:
             if self.batch is not None:
-                self.source.spare = self.batch.envs[: ask["count"]] + self.source.spare[: ask["count"]]
+                self.source.spare = self.batch.envs[: ask["count"]]
             self.batch = Batch(self.source, ask["count"], ask["horizon"], ask["first"])
         reply(SPEC, json.dumps(self.source.spec).encode())
 
