@@ -31,7 +31,7 @@ fi
 QUICKSTUDY_ACTIONS=$(realpath "$QUICKSTUDY_ACTIONS")
 export QUICKSTUDY_ACTIONS QUICKSTUDY_SNAPSHOTS=$PWD/tests/golden/snapshots
 
-# The same arguments as `cargo build --release`, which has compiled all of it before.
+# Nothing is compiled here if `cargo build --release` has run: it is the same profile and the same folder.
 rm -rf "$target/wheel"
 (cd python && "$tools/maturin" build --release --locked --quiet --out "$target/wheel")
 wheel=$(echo "$target"/wheel/quickstudy-*-py3-none-*.whl)

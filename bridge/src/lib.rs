@@ -1,4 +1,5 @@
-//! Environments of Python: any of [Gymnasium](https://gymnasium.farama.org), and Meta-World.
+//! Environments of Python: any of [Gymnasium](https://gymnasium.farama.org), and the benchmarks of
+//! [Meta-World](https://metaworld.farama.org).
 //!
 //! A [`Recipe`] says which environment and with which interpreter. Its [`place`](Recipe::place) is an
 //! [`EnvPlace`](quickstudy_core::host::EnvPlace) like any other of the host: its executors, [`Workers`], step
@@ -19,6 +20,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, reason = "a test may"))]
 
+mod deck;
 mod interpreter;
 mod name;
 mod spec;

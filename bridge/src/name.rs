@@ -35,15 +35,17 @@ impl Default for Options {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Gymnasium,
+    MetaWorld,
 }
 
 impl Kind {
-    const ALL: [Kind; 1] = [Kind::Gymnasium];
+    const ALL: [Kind; 2] = [Kind::Gymnasium, Kind::MetaWorld];
 
     /// The word before the colon.
     pub fn word(self) -> &'static str {
         match self {
             Kind::Gymnasium => "gymnasium",
+            Kind::MetaWorld => "metaworld",
         }
     }
 
@@ -51,6 +53,7 @@ impl Kind {
     pub fn packages(self) -> &'static str {
         match self {
             Kind::Gymnasium => "\"gymnasium[classic-control,mujoco]\"",
+            Kind::MetaWorld => "metaworld packaging",
         }
     }
 }
@@ -81,8 +84,9 @@ pub fn is_name(name: &str) -> bool {
 }
 
 impl Recipe {
-    /// Takes a name apart: `gymnasium:ID`, behind a question mark keyword arguments, `g=5.0&max_episode_steps=100`,
-    /// whose values are JSON or else text. An id may begin with the module that registers it, `module:ID`.
+    /// Takes a name apart: `gymnasium:ID` or `metaworld:BENCHMARK`, behind a question mark keyword arguments,
+    /// `g=5.0&max_episode_steps=100`, whose values are JSON or else text. An id may begin with the module that registers
+    /// it, `module:ID`. Benchmarks are `ML1-reach` and its like, `ML10`, `ML45`, `MT1-reach`, `MT10` and `MT50`.
     ///
     /// # Errors
     /// [`Error::Config`] if it is no such name.
@@ -172,7 +176,13 @@ mod tests {
         assert_eq!(recipe.id, "my.module:Own-v0");
         let all = serde_json::json!({"g": 5.0, "max_episode_steps": 100, "map": "4x4", "slippery": false});
         assert_eq!(Value::Object(recipe.arguments), all);
-        assert!(is_name("gymnasium:") && is_name("gymnasium:x") && !is_name("gymnasium") && !is_name("cartpole"));
+        assert!(
+            is_name("gymnasium:")
+                && is_name("gymnasium:x")
+                && is_name("metaworld:ML10")
+                && !is_name("gymnasium")
+                && !is_name("cartpole")
+        );
     }
 
     #[test]

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::failure::{Failure, Raised};
 use crate::interpreter::{Interpreter, PYTHON};
 use crate::message::{HEAD, Message, kind};
-use crate::name::Recipe;
+use crate::name::{Kind, Recipe};
 use crate::spec::Described;
 use crate::worker::{Worker, Wrong};
 
@@ -38,25 +38,47 @@ pub(crate) struct Pool {
     recipe: Recipe,
     interpreter: OnceCell<Interpreter>,
     idle: RefCell<Vec<Worker>>,
+    /// Goals that the first worker has found.
+    made: OnceCell<Value>,
     /// Lines of prints that were shown: workers print the same.
     shown: RefCell<HashSet<String>>,
 }
 
 impl Pool {
     pub fn new(recipe: Recipe) -> Pool {
-        Pool { recipe, interpreter: OnceCell::new(), idle: RefCell::default(), shown: RefCell::default() }
+        Pool {
+            recipe,
+            interpreter: OnceCell::new(),
+            idle: RefCell::default(),
+            made: OnceCell::new(),
+            shown: RefCell::default(),
+        }
     }
 
     /// A pool with one worker, which has said what its environment is.
     pub fn probed(recipe: Recipe) -> Result<(Pool, EnvSpec)> {
         let pool = Pool::new(recipe);
-        let mut worker = pool.asked(Ask::default())?;
-        let described = pool.described(&mut worker)?;
+        let described = pool.probe()?;
         described.all_notes().iter().for_each(|note| pool.say(note));
-        pool.show(&worker);
-        pool.give_back(worker);
         let spec = described.spec(&pool.recipe.name);
         Ok((pool, spec))
+    }
+
+    /// Asks a worker what its environment is.
+    fn probe(&self) -> Result<Described> {
+        let mut worker = self.asked(Ask::default())?;
+        let described = self.described(&mut worker)?;
+        self.show(&worker);
+        self.give_back(worker);
+        Ok(described)
+    }
+
+    /// Lets one worker find the goals of tasks, where that takes time, before others are made.
+    pub fn prepare(&self) -> Result<()> {
+        if self.recipe.kind == Kind::MetaWorld && self.made.get().is_none() {
+            self.probe()?;
+        }
+        Ok(())
     }
 
     pub fn recipe(&self) -> &Recipe {
@@ -74,7 +96,7 @@ impl Pool {
         let Ask { count, horizon, first, render } = ask;
         let text = json!({
             "source": kind.word(), "id": id, "arguments": Value::Object(arguments.clone()),
-            "count": count, "horizon": horizon, "first": first, "render": render,
+            "count": count, "horizon": horizon, "first": first, "render": render, "made": self.made.get(),
         });
         let mut message = Message::default();
         let message = message.begin(kind::MAKE).bytes(text.to_string().as_bytes()).end();
@@ -95,9 +117,13 @@ impl Pool {
             Wrong::Raised(raised) => self.refused(&raised),
             Wrong::Failed(failure) => self.cannot_start(failure),
         })?;
-        serde_json::from_slice(&answer[HEAD..]).map_err(|error| {
+        let described: Described = serde_json::from_slice(&answer[HEAD..]).map_err(|error| {
             self.cannot_start(Failure::garbled(&format!("a description that cannot be read: {error}")))
-        })
+        })?;
+        if let Some(made) = &described.made {
+            self.made.get_or_init(|| made.clone());
+        }
+        Ok(described)
     }
 
     /// Takes a worker that is not needed at present.

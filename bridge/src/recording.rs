@@ -11,7 +11,7 @@ use quickstudy_core::rng::Key;
 
 use crate::name::Recipe;
 use crate::pool::Pool;
-use crate::workers::Workers;
+use crate::workers::{Use, Workers};
 
 /// A picture: rows from the top, red, green and blue of each pixel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Recipe {
     /// As [`place`](Recipe::place), or if the environment cannot be drawn as an array of pixels.
     pub fn recording(self, spec: &EnvSpec, size: FleetSize) -> Result<(Box<dyn Executor>, Frames)> {
         let pool = Rc::new(Pool::new(self));
-        let workers = Workers::new(&pool, spec, size, true)?;
+        let workers = Workers::new(&pool, spec, size, Use { held_out: false, render: true })?;
         let frames = Frames::default();
         let recording = Recording { workers, frames: Rc::clone(&frames), returns: Vec::new() };
         Ok((Box::new(recording), frames))

@@ -1,8 +1,12 @@
 //! What a worker says about its environment, as the core's spec.
 
-use quickstudy_core::env::{ActionSpace, Choice, Dim, EnvSpec};
+use quickstudy_core::env::{ActionSpace, Choice, Classes, Dim, EnvSpec};
 use quickstudy_core::host::SUCCESS;
 use serde::Deserialize;
+use serde_json::Value;
+use std::ops::Range;
+
+use crate::deck::Deck;
 
 /// Steps after which episodes are cut off where an environment has no limit of its own.
 pub(crate) const HORIZON: usize = 1000;
@@ -25,8 +29,29 @@ pub(crate) struct Described {
     success: bool,
     /// The numbers that tell tasks apart, with their ranges.
     tasks: Vec<(String, f64, f64)>,
+    /// The names of the classes of tasks.
+    #[serde(default)]
+    classes: Vec<String>,
+    /// The number of goals of each class.
+    #[serde(default)]
+    goals: Vec<usize>,
+    /// Which of them are held out.
+    #[serde(default)]
+    split: HeldOut,
+    /// All goals, for workers that are made later: finding them takes some seconds.
+    #[serde(default)]
+    pub made: Option<Value>,
     /// Notes for the user.
     pub notes: Vec<String>,
+}
+
+/// Where held-out tasks begin; 0 where there are none.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+struct HeldOut {
+    #[serde(default)]
+    class: usize,
+    #[serde(default)]
+    goal: usize,
 }
 
 /// The actions, as a worker describes them.
@@ -70,7 +95,23 @@ impl Described {
             spec = spec.dt(self.dt);
         }
         spec.solved_at = self.threshold;
+        if !self.classes.is_empty() {
+            spec = spec.classes(Classes { names: self.classes.clone(), held_out: self.split.class });
+        }
         spec.task(self.tasks.iter().map(|(name, low, high)| Dim::new(name, *low, *high)).collect())
+    }
+
+    /// The tasks of training, or those that are held out where there are such; none where there are no tasks.
+    pub fn deck(&self, held_out: bool) -> Option<Deck> {
+        let part = |all: usize, begin: usize| match (begin, held_out) {
+            (0, _) => 0..all,
+            (_, false) => 0..begin,
+            (_, true) => begin..all,
+        };
+        let goals = |class: usize| part(self.goals.get(class).copied().unwrap_or(0), self.split.goal);
+        let classes = part(self.classes.len(), self.split.class);
+        let classes: Vec<(usize, Range<usize>)> = classes.map(|class| (class, goals(class))).collect();
+        (!classes.is_empty()).then(|| Deck::new(classes))
     }
 
     /// The names of the values that steps report.

@@ -23,6 +23,7 @@ const SOURCE: &str = concat!(
     include_str!("python/pipes.py"),
     include_str!("python/batch.py"),
     include_str!("python/gymnasium_source.py"),
+    include_str!("python/metaworld_source.py"),
     include_str!("python/loop.py"),
 );
 

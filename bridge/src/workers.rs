@@ -9,6 +9,7 @@ use quickstudy_core::host::{Chance, EnvPlace, Executor, FaultKind, Faults, Fleet
 use quickstudy_core::rng::Key;
 use quickstudy_core::{Error, Result};
 
+use crate::deck::Deck;
 use crate::failure::Failure;
 use crate::message::{HEAD, Message, kind};
 use crate::outcome::{End, Outcome};
@@ -36,6 +37,8 @@ pub struct Workers {
     fleet: Fleet,
     members: Vec<Member>,
     episodes: Episodes,
+    /// The tasks that are drawn; none where there are no tasks.
+    deck: Option<Deck>,
     tasks: Option<Vec<Vec<f64>>>,
     faults: Faults,
     in_a_row: u32,
@@ -43,6 +46,15 @@ pub struct Workers {
     render: bool,
     message: Message,
     steps: u64,
+}
+
+/// The use that is made of an executor.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Use {
+    /// True if its tasks are those held out.
+    pub held_out: bool,
+    /// True if its environments are drawn.
+    pub render: bool,
 }
 
 /// A worker, and the numbers of its environments.
@@ -69,12 +81,20 @@ struct Episodes {
 /// The place of environments that a pool's workers run.
 pub(crate) fn place(pool: Rc<Pool>, spec: EnvSpec) -> EnvPlace {
     let known = spec.clone();
-    EnvPlace::host(spec, move |size| Ok(Box::new(Workers::new(&pool, &known, size, false)?)))
+    let make = |held_out: bool| {
+        let (pool, known) = (Rc::clone(&pool), known.clone());
+        move |size| {
+            Ok(Box::new(Workers::new(&pool, &known, size, Use { held_out, render: false })?) as Box<dyn Executor>)
+        }
+    };
+    EnvPlace::host_with_held_out(spec, make(false), make(true))
 }
 
 impl Workers {
     /// Starts the workers of a fleet, or takes those that wait.
-    pub(crate) fn new(pool: &Rc<Pool>, spec: &EnvSpec, size: FleetSize, render: bool) -> Result<Workers> {
+    pub(crate) fn new(pool: &Rc<Pool>, spec: &EnvSpec, size: FleetSize, used: Use) -> Result<Workers> {
+        let Use { held_out, render } = used;
+        pool.prepare()?;
         let options = &pool.recipe().options;
         let FleetSize { tasks, envs_per_task, horizon } = size;
         let fleet = Fleet::of(spec.clone(), Vec::new(), tasks, envs_per_task, horizon)?;
@@ -86,6 +106,7 @@ impl Workers {
             episodes: Episodes { seen: Vec::new(), lengths: vec![0; envs], failures: vec![0; envs] },
             fleet,
             members: Vec::with_capacity(count),
+            deck: None,
             tasks: None,
             faults: Faults::default(),
             in_a_row: Tolerance::default().in_a_row,
@@ -107,6 +128,7 @@ impl Workers {
             if render && !described.pictures {
                 return Err(pool.recipe().error("it cannot be drawn: its render modes have no rgb_array"));
             }
+            workers.deck = described.deck(held_out);
             workers.fleet.info = described.info();
             workers.fleet.spec = described.spec(&spec.name);
         }
@@ -397,7 +419,8 @@ impl Executor for Workers {
     }
 
     fn sample_tasks<'a>(&'a mut self, chances: &'a [Chance]) -> LocalFuture<'a, Result<Vec<Vec<f64>>>> {
-        Box::pin(async move { Ok(vec![Vec::new(); chances.len()]) })
+        let dealt = self.deck.as_ref().map_or_else(|| vec![Vec::new(); chances.len()], |deck| deck.deal(chances));
+        Box::pin(async move { Ok(dealt) })
     }
 
     fn set_tasks<'a>(&'a mut self, tasks: &'a [Vec<f64>]) -> LocalFuture<'a, Result<()>> {

@@ -5,6 +5,7 @@ use crate::outcome::{INTERRUPTED, Stop};
 use crate::run::{Copied, Encode, Training};
 use crate::segments::SegmentFolder;
 use quickstudy_core::algo::Family;
+use quickstudy_core::env::Classes;
 use quickstudy_core::train::{Episode, Evaluation, Session, Snapshots};
 
 /// The exit code and sentence for an error of the core.
@@ -48,6 +49,10 @@ impl Training for Session {
 
     fn adapts(&self) -> bool {
         self.setup().algorithm.family != Family::SingleTask
+    }
+
+    fn classes(&self) -> Option<&Classes> {
+        self.setup().env.spec().classes.as_ref()
     }
 
     fn total_steps(&self) -> u64 {

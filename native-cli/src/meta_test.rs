@@ -3,7 +3,8 @@
 use crate::metrics::number;
 use crate::run_settings::RunSettings;
 use clap::{ArgMatches, Command, FromArgMatches};
-use quickstudy_core::meta::{AVERAGE, EpisodeOutcome, Performance, TestSizes};
+use quickstudy_core::env::Classes;
+use quickstudy_core::meta::{AVERAGE, EpisodeOutcome, Performance, TestSizes, by_class};
 use quickstudy_core::train::{Episode, Evaluation};
 
 /// The sizes of a meta-test, as far as they are given; with one of them, the others are as by default.
@@ -73,17 +74,32 @@ impl MetaTestArgs {
     }
 }
 
-/// How well the episodes after adaptation went, under garage's names.
+/// How well the episodes after adaptation went, under garage's names. Where tasks have classes, so does each class, and
+/// success at the end is told.
 #[must_use]
-pub fn performance(episodes: &[Episode], iteration: u64) -> Performance {
+pub fn rows(episodes: &[Episode], classes: Option<&Classes>, iteration: u64) -> Vec<(String, f64)> {
     let adapted: Vec<EpisodeOutcome> = episodes.iter().filter_map(|episode| episode.adapted).collect();
-    Performance::of(iteration, &adapted)
+    let average = Performance::of(iteration, &adapted);
+    let mut rows = average.rows(PREFIX, AVERAGE);
+    let Some(classes) = classes else { return rows };
+    let measure = |class: &str, name: &str, value: f64| (format!("{PREFIX}/{class}/{name}"), value);
+    rows.push(measure(AVERAGE, "SuccessAtEndRate", average.success_at_end_rate));
+    for (class, own) in by_class(classes, &adapted) {
+        let of_class = Performance::of(iteration, &own);
+        rows.push(measure(class, "AverageReturn", of_class.mean));
+        rows.push(measure(class, "SuccessRate", of_class.success_rate));
+        rows.push(measure(class, "SuccessAtEndRate", of_class.success_at_end_rate));
+    }
+    rows
 }
+
+/// The beginning of the names of measures.
+const PREFIX: &str = "MetaTest";
 
 /// One line per measure of a meta-test.
 #[must_use]
-pub fn lines(episodes: &[Episode]) -> Vec<String> {
-    let rows = performance(episodes, 0).rows("MetaTest", AVERAGE).into_iter();
+pub fn lines(episodes: &[Episode], classes: Option<&Classes>) -> Vec<String> {
+    let rows = rows(episodes, classes, 0).into_iter();
     let rows = rows.filter(|(name, _)| !name.ends_with("/Iteration"));
     rows.map(|(name, value)| format!("{name:<42}{:>12}", number(value))).collect()
 }
@@ -112,7 +128,14 @@ mod tests {
         let some = MetaTestArgs { n_test_episodes: Some(2), ..none };
         let sizes = TestSizes { n_exploration_eps: 10, n_test_episodes: 2, n_test_tasks: 2 };
         assert_eq!(some.sizes(2), Some(sizes));
-        let outcome = |success| EpisodeOutcome { ret: 1.5, discounted: 1.0, terminated: true, success };
+        let outcome = |success| EpisodeOutcome {
+            ret: 1.5,
+            discounted: 1.0,
+            terminated: true,
+            success,
+            success_at_end: None,
+            class: None,
+        };
         let episode = |success| Episode { ret: 1.5, length: 3, terminated: true, adapted: Some(outcome(success)) };
         let all = [episode(Some(true)), episode(Some(false)), episode(Some(true)), episode(None)];
         let text = table(&all, sizes);
@@ -120,6 +143,8 @@ mod tests {
             text.lines().skip(1).collect::<Vec<_>>(),
             ["0,0,1.5,3,1,1", "0,1,1.5,3,1,0", "1,0,1.5,3,1,1", "1,1,1.5,3,1,"]
         );
-        assert!(lines(&all)[0].starts_with("MetaTest/Average/NumEpisodes") && lines(&all)[0].ends_with(" 4"));
+        assert!(
+            lines(&all, None)[0].starts_with("MetaTest/Average/NumEpisodes") && lines(&all, None)[0].ends_with(" 4")
+        );
     }
 }

@@ -9,14 +9,14 @@ use crate::activity::{self, Work};
 use crate::curve::{Plot, Series};
 use crate::history::{History, is_due};
 use crate::keep::Keep;
-use crate::meta_test::performance;
+use crate::meta_test;
 use crate::metrics::{MetricsLog, Row, SECONDS, Table};
 use crate::outcome::{NON_FINITE, Stop};
 use crate::progress::{Progress, Report, say};
 use crate::run_folder::{RunFolder, cannot_keep, file, shell_quote};
 use crate::segments::SegmentFolder;
 use crate::{curve, known, stats};
-use quickstudy_core::meta::{AVERAGE, Performance};
+use quickstudy_core::env::Classes;
 use quickstudy_core::train::{Episode, Evaluation, Ring};
 pub use saving::save_first;
 use saving::{Changed, save, save_changed};
@@ -64,6 +64,10 @@ pub trait Training {
     fn is_done(&self, index: usize) -> bool;
     /// True if policies adapt: their episodes after it are measured apart.
     fn adapts(&self) -> bool;
+    /// The classes of tasks, where they have such.
+    fn classes(&self) -> Option<&Classes> {
+        None
+    }
     /// Environment steps to make, per seed.
     fn total_steps(&self) -> u64;
     /// Everything needed to resume each of these seeds; what is small is read from the device once.
@@ -344,7 +348,7 @@ fn iterate(
             activity::begin(Work::Evaluation(now(session, *first)));
             evaluate_into(session, runs, pace, &evaluated, &mut rows)?;
         }
-        let none = adapted_columns(session.adapts(), Performance::of(0, &[]));
+        let none = adapted_columns(session.adapts(), &[], session.classes(), 0);
         for (_, row) in rows.iter_mut().filter(|(index, _)| !evaluated.contains(index)) {
             row.extend([(EVAL_RETURN.to_owned(), f64::NAN), (EVAL_LENGTH.to_owned(), f64::NAN)]);
             row.extend(none.iter().map(|(name, _)| (name.clone(), f64::NAN)));
@@ -402,7 +406,7 @@ fn evaluate_into(
         row.push((EVAL_RETURN.to_owned(), mean));
         row.push((EVAL_LENGTH.to_owned(), stats::mean(&lengths)));
         let iteration = value(row, "time/iterations").unwrap_or(0.0) as u64;
-        row.extend(adapted_columns(session.adapts(), performance(&episodes, iteration)));
+        row.extend(adapted_columns(session.adapts(), &episodes, session.classes(), iteration));
         if (mean as f32) > run.best {
             run.best = mean as f32;
             if pace.keep == Keep::None {
@@ -419,8 +423,13 @@ fn evaluate_into(
 }
 
 /// The columns of a policy's episodes after adaptation, under garage's names.
-fn adapted_columns(adapts: bool, performance: Performance) -> Vec<(String, f64)> {
-    if adapts { performance.rows("MetaTest", AVERAGE) } else { Vec::new() }
+fn adapted_columns(
+    adapts: bool,
+    episodes: &[Episode],
+    classes: Option<&Classes>,
+    iteration: u64,
+) -> Vec<(String, f64)> {
+    if adapts { meta_test::rows(episodes, classes, iteration) } else { Vec::new() }
 }
 
 fn value(row: &[(String, f64)], column: &str) -> Option<f64> {

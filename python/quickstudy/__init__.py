@@ -11,7 +11,7 @@ from ._load import load
 from ._meta import ContextPolicy, TrialPolicy
 from ._metrics import metrics
 from ._policy import Policy
-from ._spaces import Box, Choices
+from ._spaces import Box, Choices, ManyChoices
 from ._training import Training, train
 
 try:
@@ -24,6 +24,7 @@ __all__ = [
     "Choices",
     "ContextPolicy",
     "Error",
+    "ManyChoices",
     "Policy",
     "Training",
     "TrialPolicy",

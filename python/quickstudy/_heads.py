@@ -1,7 +1,8 @@
 """Heads of policies, from the output of a network to actions.
 
 Each is a function of the output [B, outputs], of the features that the last layer reads [B, L], and of a generator:
-None asks for the most probable actions, others draw as training does. Choices are numbers [B, 1]; vectors [B, A] are
+None asks for the most probable actions, others draw as training does. Choices are numbers [B, 1], several
+at once [B, C]; vectors [B, A] are
 in the units in which the policy thinks, and `played` gives them in those of the environment.
 """
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from ._error import Error
 from ._snapshot import Snapshot
-from ._spaces import Box, Choices
+from ._spaces import Box, Choices, ManyChoices, Space
 
 Floats = NDArray[np.float64]
 
@@ -56,6 +57,21 @@ class Categorical(Head):
         sums = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)[:, :-1]
         drawn: Floats = (rng.random((len(out), 1)) >= sums).sum(axis=1, keepdims=True).astype(np.float64)
         return drawn
+
+
+class Categoricals(Head):
+    """Several choices at once, each by logits of its own, which lie one behind the other."""
+
+    def __init__(self, space: ManyChoices) -> None:
+        """Take logits for each choice."""
+        self.each = [Categorical(Choices(count)) for count in space.counts]
+        self.outputs = sum(space.counts)
+        self.ends = np.cumsum(space.counts)[:-1]
+
+    def __call__(self, out: Floats, features: Floats, rng: np.random.Generator | None) -> Floats:
+        """Choose each by itself."""
+        parts = np.split(out, self.ends, axis=1)
+        return np.concatenate([head(part, features, rng) for head, part in zip(self.each, parts, strict=True)], axis=1)
 
 
 class Greedy(Head):
@@ -181,7 +197,7 @@ class Disturbed(Head):
         return self.space.stretch(actions)
 
 
-def of(snapshot: Snapshot, space: Choices | Box, name: str) -> Head:
+def of(snapshot: Snapshot, space: Space, name: str) -> Head:
     """Make the head of a snapshot's policy, whose tensors begin with `name`.
 
     Raises:
@@ -189,6 +205,10 @@ def of(snapshot: Snapshot, space: Choices | Box, name: str) -> Head:
     """
     config, algorithm = snapshot.header["config"], snapshot.header["algorithm"]
     has_deviation = f"{name}.log_std" in snapshot
+    if isinstance(space, ManyChoices):
+        if has_deviation or name == "q" or algorithm in ("ddpg", "td3", "sac", "pearl"):
+            raise Error(f"{snapshot.path}: a policy of `{algorithm}` does not make several choices at once")
+        return Categoricals(space)
     if isinstance(space, Choices):
         if has_deviation or algorithm in ("ddpg", "td3", "pearl"):
             raise Error(f"{snapshot.path}: the policy acts by vectors of numbers, and the action space has choices")

@@ -52,8 +52,8 @@ def load(
             `quickstudy eval` has it; or a file in the format of safetensors.
         last: take the last policy instead.
         particle: of `svpg`, the number of a particle, from 0, instead of the best one.
-        space: the action space, which is needed for environments that are not built in: `env.action_space` of
-            Gymnasium (Discrete or Box), or a Choices or Box of this package.
+        space: the action space, which is needed where neither the snapshot nor this package has it, as of environments
+            of a Rust program: `env.action_space` of Gymnasium, or a Choices, ManyChoices or Box of this package.
         seed: of the generator `rng` by which the policy draws.
 
     Raises:
@@ -62,7 +62,8 @@ def load(
     snapshot = Snapshot(snapshot_of(Path(run), last))
     header = snapshot.header
     if space is None:
-        found = _spaces.of_environment(str(header["env"]))
+        spec = header.get("spec")  # of environments of the host, such as those of Gymnasium
+        found = _spaces.of_spec(spec) if spec else _spaces.of_environment(str(header["env"]))
         if found is None:
             raise Error(f"the environment `{header['env']}` is not built in: give space=env.action_space")
         acts_in: Space = found

@@ -11,7 +11,7 @@ from ._error import Error
 from ._networks import Cell, Floats, Layers, activation_of
 from ._policy import Policy
 from ._snapshot import Snapshot
-from ._spaces import Choices, Space
+from ._spaces import Box, Choices, ManyChoices, Space
 
 # The least variance of a transition's vote.
 _LEAST_VARIANCE = 1e-7
@@ -27,7 +27,17 @@ class TrialPolicy(Policy):
         return self._shown() + 2
 
     def _shown(self) -> int:
-        return self.space.n if isinstance(self.space, Choices) else len(self.space.low)
+        return len(self.space.low) if isinstance(self.space, Box) else sum(self._counts())
+
+    def _counts(self) -> tuple[int, ...]:
+        """Of how many options each choice is; nothing where actions are vectors."""
+        match self.space:
+            case Choices(n):
+                return (n,)
+            case ManyChoices(counts):
+                return counts
+            case _:
+                return ()
 
     def _first(self, rows: int) -> None:
         super()._first(rows)
@@ -37,10 +47,8 @@ class TrialPolicy(Policy):
         return np.concatenate([obs, self._previous], axis=1)
 
     def _acted(self, obs: Floats, actions: Floats, played: Floats) -> None:
-        if isinstance(self.space, Choices):
-            self._action = (np.arange(self.space.n) == played).astype(np.float64)
-        else:
-            self._action = played
+        each = [np.arange(count) == played[:, i : i + 1] for i, count in enumerate(self._counts())]
+        self._action = np.concatenate(each, axis=1).astype(np.float64) if each else played
 
     def _observed(self, reward: Floats, terminated: Any, truncated: Any, next_obs: ArrayLike | None) -> None:
         ended = terminated | truncated
@@ -85,7 +93,7 @@ class ContextPolicy(Policy):
 
     @property
     def z(self) -> Floats:
-        """What stands for the task until its episode ends, [batch, Z]; it may be set.
+        """The numbers that stand for the task until its episode ends, [batch, Z]; they may be set.
 
         Raises:
             Error: before the first `act`.

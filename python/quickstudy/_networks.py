@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 _ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {"tanh": np.tanh, "relu": lambda x: np.maximum(x, 0.0)}
 # The kinds of recurrent units, and the names of their gates.
 _GATES = {"gru": ("update", "reset", "candidate"), "lstm": ("input", "forget", "candidate", "output"), "rnn": ()}
-# What is added to the variance of a cell's output before its root is taken.
+# The number added to the variance of a cell's output before its root is taken.
 _NORM_EPSILON = 1e-5
 
 

@@ -12,7 +12,7 @@ from . import _heads
 from ._error import Error
 from ._networks import Cell, Floats, Layers, Normaliser
 from ._snapshot import Snapshot
-from ._spaces import Choices, Space
+from ._spaces import Choices, ManyChoices, Space
 
 # From rows of what a network reads to its output and the features of its last layer.
 Trunk = Callable[[Floats], "tuple[Floats, Floats]"]
@@ -34,7 +34,7 @@ class Policy:
         seed: the seed that it was trained with.
         steps: environment steps that it was trained for.
         config: the settings that it was trained with.
-        space: what it acts by, Choices or Box.
+        space: what it acts by, Choices, ManyChoices or Box.
         observations: O, the numbers of an observation.
         rng: what draws where no other generator is given.
     """
@@ -96,8 +96,9 @@ class Policy:
             rng: a generator, or the seed of one, that draws instead of the policy's own.
 
         Returns:
-            The number of the choice, an int, or for several observations int64 [batch]; of vectors float32 [A] or
-            [batch, A], in the environment's own units and within its bounds.
+            The number of the choice, an int, or for several observations int64 [batch]; of several choices at once
+            int64 [C] or [batch, C]; of vectors float32 [A] or [batch, A], in the environment's own units and within
+            its bounds.
 
         Raises:
             Error: if `obs` has another shape or a number that is not finite, or if there are other environments than
@@ -124,6 +125,9 @@ class Policy:
         if isinstance(self.space, Choices):
             choices = played[:, 0].astype(np.int64)
             return int(choices[0]) if alone else choices
+        if isinstance(self.space, ManyChoices):
+            several = played.astype(np.int64)
+            return several[0] if alone else several
         numbers = played.astype(np.float32)
         return numbers[0] if alone else numbers
 

@@ -22,6 +22,13 @@ class Choices:
 
 
 @dataclass(frozen=True)
+class ManyChoices:
+    """Several choices at once, among as many as `counts` says; an action has the number of each, from 0."""
+
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Box:
     """Vectors of numbers, each between its `low` and its `high`."""
 
@@ -38,7 +45,7 @@ class Box:
         return self.limit(actions * (0.5 * (high - low)) + 0.5 * (high + low))
 
 
-Space = Choices | Box
+Space = Choices | ManyChoices | Box
 
 
 def _vectors(size: int, bound: float) -> Box:
@@ -92,14 +99,28 @@ def of_environment(name: str) -> Space | None:
     return BUILT_IN.get(name)
 
 
+def of_spec(spec: Any) -> Space:
+    """Read the action space of an environment that is not built in, as a snapshot has it."""
+    action = spec["action"]
+    if action["kind"] == "discrete":
+        return Choices(len(action["names"]))
+    if action["kind"] == "multidiscrete":
+        return ManyChoices(tuple(len(choice["names"]) for choice in action["choices"]))
+    return Box(tuple(dim["low"] for dim in action["dims"]), tuple(dim["high"] for dim in action["dims"]))
+
+
 def of_object(space: Any) -> Space:
-    """Read an action space: one of this module, or one of Gymnasium's kinds Discrete and Box.
+    """Read an action space: one of this module, or Gymnasium's Discrete, MultiDiscrete, MultiBinary or Box.
 
     Raises:
         Error: if it is of another kind, or a Box has no finite bounds.
     """
-    if isinstance(space, Choices):
+    if isinstance(space, Choices | ManyChoices):
         return space
+    if hasattr(space, "nvec"):
+        return ManyChoices(tuple(np.ravel(space.nvec).tolist()))
+    if type(space).__name__ == "MultiBinary":
+        return ManyChoices((2,) * int(np.prod(space.shape)))
     if hasattr(space, "low") and hasattr(space, "high"):
         low, high = (np.asarray(bound, dtype=np.float64).ravel() for bound in (space.low, space.high))
         if not (np.isfinite(low).all() and np.isfinite(high).all()):
@@ -107,4 +128,4 @@ def of_object(space: Any) -> Space:
         return Box(tuple(low.tolist()), tuple(high.tolist()))
     if hasattr(space, "n") and not isinstance(space.n, Sequence) and np.ndim(space.n) == 0:
         return Choices(int(space.n))
-    raise Error(f"the action space {space} is neither a choice (Discrete) nor a vector of numbers (Box)")
+    raise Error(f"the action space {space} is neither of choices (Discrete, MultiDiscrete, MultiBinary) nor of vectors (Box)")

@@ -1,4 +1,4 @@
-"""What tests share: the program that plays snapshots, and the differences that they saw."""
+"""Parts that tests share: the program that plays snapshots, and the differences that they saw."""
 
 from __future__ import annotations
 

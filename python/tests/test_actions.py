@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ MORE: list[tuple[str, str, dict[str, Any]]] = [
     ("td3", "mountain-car-continuous", {"normalise_observations": True}),
     ("sac", "pendulum", {}),
     ("sac", "pendulum", {"normalise_observations": True, "hidden": [8, 8]}),
-    ("sac", "mountain-car-continuous", {"sde": True}),
+    ("sac", "pendulum", {"sde": True}),
     ("sac", "acrobot", {"normalise_observations": True}),
     ("cem", "pendulum", {}),
     ("cma-es", "pendulum", {}),
@@ -57,8 +58,8 @@ MORE: list[tuple[str, str, dict[str, Any]]] = [
     ("rl2-trpo", "bandit", {"reset": "before"}),
     ("pearl", "point-robot", {"encoder": "gru"}),
     ("pearl", "point-robot", {"encoder": "gru", "use_information_bottleneck": False, "use_next_obs_in_context": True}),
-    ("pearl", "point-robot", {"use_information_bottleneck": False}),
-    ("pearl", "point-robot", {"use_next_obs_in_context": True, "latent_dim": 3, "hidden": [8, 8]}),
+    ("pearl", "point-robot", {"encoder": "mlp", "use_information_bottleneck": False}),
+    ("pearl", "point-robot", {"encoder": "mlp", "use_next_obs_in_context": True, "latent_dim": 3, "hidden": [8, 8]}),
 ]
 STEPS = {"pearl": 1500, "sac": 300, "dqn": 300, "dql": 300, "ddpg": 300, "td3": 300}
 
@@ -105,9 +106,7 @@ def check(name: str, snapshot: Path) -> None:
     compared = [compare(policy, snapshot)]
     # A policy that has hardly learned makes the same choice everywhere, or acts close to 0; random ones do not.
     for seed in range(20):
-        rewrite(
-            snapshot, Path("lively.safetensors"), functools.partial(enliven, acting_network(policy, snapshot), seed)
-        )
+        rewrite(snapshot, Path("lively.safetensors"), functools.partial(enliven, seed))
         policy = quickstudy.load("lively.safetensors")
         compared.append(compare(policy, Path("lively.safetensors")))
         if compared[-1].actions > 1 or policy.env.startswith("bandit") and not policy.remembers:
@@ -122,7 +121,7 @@ def check(name: str, snapshot: Path) -> None:
 
 @dataclass
 class Compared:
-    """What a comparison saw."""
+    """Counts of a comparison, and the largest difference that it saw."""
 
     steps: int
     actions: int
@@ -140,21 +139,21 @@ def compare(policy: quickstudy.Policy, snapshot: Path) -> Compared:
     return Compared(len(steps), len({tuple(step["action"]) for step in steps}), largest)
 
 
-def acting_network(policy: quickstudy.Policy, snapshot: Path) -> str:
-    """Give the prefix of the names of the tensors that act."""
-    name: str = quickstudy._load._network(quickstudy._load.Snapshot(snapshot), None)[0]
-    return f"{name}."
-
-
-def enliven(network: str, seed: int, tensors: Tensors) -> None:
-    """Replace the last layer by random numbers."""
-    weights = [name for name in tensors if name.startswith(network) and name.endswith(".weight")]
-    [last] = [name for name in weights if name == f"{network}out.weight"] or [
-        max(name for name in weights if name.removeprefix(network)[0].isdecimal())
-    ]
+def enliven(seed: int, tensors: Tensors) -> None:
+    """Replace the last layer of each network that acts by random numbers; of particles the last one is the best."""
     rng = np.random.default_rng(seed)
-    tensors[last][:] = rng.standard_normal(tensors[last].shape)
-    tensors[last.replace("weight", "bias")][:] = 0.1 * rng.standard_normal(len(tensors[last]))
+    layers: dict[str, list[str]] = {}
+    for name in tensors:
+        found = re.fullmatch(r"((?:particle\.\d+\.)?(?:policy|q)\.)(out|\d+)\.weight", name)
+        if found:
+            layers.setdefault(found[1], []).append(found[2])
+    for network, numbers in layers.items():
+        last = f"{network}{max(numbers)}"
+        tensors[f"{last}.weight"][:] = 2.0 * rng.standard_normal(tensors[f"{last}.weight"].shape)
+        tensors[f"{last}.bias"][:] = 0.1 * rng.standard_normal(tensors[f"{last}.bias"].shape)
+    if "particles.returns" in tensors:
+        tensors["particles.returns"][:] = np.arange(len(tensors["particles.returns"]))
+        tensors["particles.episodes"][:] = 1.0
 
 
 def check_belief(name: str, snapshot: Path) -> None:
@@ -162,11 +161,13 @@ def check_belief(name: str, snapshot: Path) -> None:
 
     def calm(tensors: Tensors) -> None:
         last = max(key for key in tensors if key.startswith("policy.") and key.endswith(".weight"))
-        half = len(tensors[last]) // 2
+        rng, half = np.random.default_rng(1), len(tensors[last]) // 2
+        tensors[last][:half] = 0.5 * rng.standard_normal(tensors[last][:half].shape)
         tensors[last][half:] = 0.0
+        tensors[last.replace("weight", "bias")][:half] = 0.0
         tensors[last.replace("weight", "bias")][half:] = -20.0
-        # What an untrained policy makes of z is close to nothing.
-        tensors[last][:half] *= 30.0
+        first = tensors["policy.0.weight"]
+        first[:] = 0.5 * rng.standard_normal(first.shape)
 
     rewrite(snapshot, Path("calm.safetensors"), calm)
     policy = quickstudy.load("calm.safetensors")
@@ -185,6 +186,12 @@ def check_belief(name: str, snapshot: Path) -> None:
     assert episodes == 3
     assert (beliefs[0][0] == 0).all()
     assert np.abs(beliefs[2][0] - beliefs[1][0]).max() > 1e-3
+    # A tenth of a belief moves actions by far more than they may differ.
+    obs, (mean, _) = lines[-1]["obs"], beliefs[2]
+    policy.z = 0.9 * mean
+    acted = policy.act(obs)
+    policy.z = mean
+    assert np.abs(acted - policy.act(obs)).max() > 10 * TOLERANCE
     DIFFERENCES[name] = f"{len(lines) - 3} steps, beliefs of 3 episodes, largest difference {largest:.1e}"
     assert largest <= TOLERANCE
 

@@ -161,6 +161,23 @@ def test_drawn_actions_have_the_distribution_of_the_policy() -> None:
     assert abs(vectors.mean() - inside.mean()) < 0.05 * sigma and abs(vectors.std() / inside.std() - 1) < 0.05
 
 
+def test_drawn_z_has_the_distribution_of_the_belief() -> None:
+    n = 20_000
+    policy = quickstudy.load(policy_of("pearl"), seed=3)
+    assert isinstance(policy, quickstudy.ContextPolicy)
+    obs = np.full((n, policy.observations), 0.5)
+    policy.act(obs)
+    policy.z = np.zeros(policy.z.shape)  # so that all have seen the same
+    for ended in (False, True):
+        policy.act(obs)
+        policy.observe(np.full(n, 2.0), terminated=np.full(n, ended), next_obs=obs)
+    mean, variance = policy.belief()
+    assert (mean == mean[0]).all() and (variance == variance[0]).all() and (variance < 0.9).all()
+    deviation = np.sqrt(variance[0])
+    assert (np.abs(policy.z.mean(0) - mean[0]) < 4 * deviation / np.sqrt(n)).all()
+    assert (np.abs(policy.z.std(0) / deviation - 1) < 0.03).all()
+
+
 @pytest.mark.parametrize("name", ["ppo", "sac", "ddpg", "rl2-trpo", "pearl", "svpg", "dql", "promp"])
 def test_the_same_seed_draws_the_same(name: str) -> None:
     def actions(seed: int) -> Any:
@@ -279,3 +296,27 @@ def test_the_best_policy_of_a_run_is_loaded() -> None:
     Path("run/best.safetensors").write_bytes(policy_of("sac").read_bytes())
     assert quickstudy.load("run").algorithm == "sac"
     assert quickstudy.load("run", last=True).algorithm == "a2c"
+
+
+def test_several_choices_at_once_are_each_by_logits_of_their_own() -> None:
+    choices = [{"name": "a", "names": ["x", "y"]}, {"name": "b", "names": ["x", "y", "z"]}]
+    spec = {"name": "own", "action": {"kind": "multidiscrete", "choices": choices}}
+    source = policy_of("a2c")
+
+    def widen(tensors: Tensors) -> None:
+        last = max(int(name.split(".")[1]) for name in tensors if name.endswith(".weight"))
+        weight = np.random.default_rng(3).normal(size=(5, tensors[f"policy.{last}.weight"].shape[1]))
+        tensors[f"policy.{last}.weight"] = weight.astype(np.float32)
+        tensors[f"policy.{last}.bias"] = np.zeros(5, np.float32)
+
+    rewrite(source, Path("several.safetensors"), widen, spec=spec, env="own")
+    policy = quickstudy.load("several.safetensors")
+    assert policy.space == quickstudy.ManyChoices((2, 3))
+    seen = np.random.default_rng(1).normal(size=(64, 4))
+    out = policy._trunk(seen)[0]
+    expected = np.stack([out[:, :2].argmax(axis=1), out[:, 2:].argmax(axis=1)], axis=1)
+    np.testing.assert_array_equal(policy.act(seen), expected)
+    assert len({tuple(row) for row in expected}) > 3
+    assert isinstance(one := policy.act(seen[0]), np.ndarray) and one.tolist() == expected[0].tolist()
+    drawn = np.asarray(policy.act(np.zeros((4000, 4)), deterministic=False, rng=1))
+    assert drawn.max(axis=0).tolist() == [1, 2] and abs(np.corrcoef(drawn.T)[0, 1]) < 0.05

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import gc
 import json
+import os
+import re
+import signal
 import subprocess
+import sys
 import time
+from importlib.metadata import metadata
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +58,23 @@ def test_rows_come_while_training_goes_on() -> None:
     assert ended(training)
 
 
+def test_ctrl_c_reaches_a_run_once() -> None:
+    program = "import quickstudy as q\nfor row in q.train('ppo', 'cartpole', out='run', steps=10**9, eval_every=0):"
+    loop = subprocess.Popen(
+        [sys.executable, "-c", f"{program}\n    print(row, flush=True)"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert loop.stdout is not None
+    loop.stdout.readline()
+    os.killpg(loop.pid, signal.SIGINT)  # as a terminal does, to all processes of the group
+    _, said = loop.communicate(timeout=30)
+    assert b"KeyboardInterrupt" in said and quickstudy.load("run", last=True).steps > 0
+    with quickstudy.train("ppo", "cartpole", out="other", steps=10**9) as training:
+        assert training._process is not None and os.getpgid(training._process.pid) != os.getpgid(0)
+
+
 @pytest.mark.parametrize("way", ["break", "with", "stop", "forget", "raise"])
 def test_a_loop_that_is_left_stops_the_run_which_can_be_resumed(way: str) -> None:
     training = quickstudy.train("ppo", "cartpole", out="run", steps=10**9, eval_every=0, **SMALL)
@@ -84,6 +106,7 @@ def test_a_loop_that_is_left_stops_the_run_which_can_be_resumed(way: str) -> Non
         [_training.command(), "train", "--resume", "run", "--steps", str(made + 100)],
         capture_output=True,
         text=True,
+        check=False,
     )
     assert resumed.returncode == 0, resumed.stderr
     assert quickstudy.metrics("run")["time/env_steps"][-1] >= made + 100
@@ -151,6 +174,17 @@ def test_settings_are_written_in_toml() -> None:
     run = quickstudy.train("ppo", "cartpole", out="run", steps=100, **SMALL, **values).wait()
     config = quickstudy.load(run).config
     assert {key: config[key] for key in values} == values
+
+
+def test_the_program_of_the_readme_runs() -> None:
+    page = metadata("quickstudy").get_payload()
+    [program] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert program.count("steps=50_000") == 1
+    said = subprocess.run(
+        [sys.executable, "-c", program.replace("50_000", "1_000")], capture_output=True, text=True, check=False
+    )
+    assert said.returncode == 0 and len(said.stdout.splitlines()) > 1, said.stderr
+    assert [path.name for path in Path("runs").iterdir()] == ["cartpole-ppo-s0"]
 
 
 def test_the_command_and_the_package_have_the_same_version() -> None:

@@ -1,5 +1,3 @@
-
-
 TERMINATED, TRUNCATED, FAILED = 1, 2, 4
 
 
@@ -10,11 +8,11 @@ class Fatal(Exception):
 class Batch:
     """Environments that are stepped together, their episodes, and the numbers of the last reply."""
 
-    def __init__(self, source, count, horizon):
+    def __init__(self, source, count, horizon, first):
         import numpy as np
 
-        self.np, self.source, self.n, self.horizon = np, source, count, horizon
-        self.envs = [source.make() for _ in range(count)]
+        self.np, self.source, self.n, self.horizon, self.first = np, source, count, horizon, first
+        self.envs = [source.make(first + i) for i in range(count)]
         self.tasks = [None] * count
         self.lengths = [0] * count
         self.rows = [None] * count
@@ -68,7 +66,7 @@ class Batch:
         """Puts a new environment in the place of one that failed, and begins an episode there."""
         self.errors.append(described(error, i))
         try:
-            old, self.envs[i] = self.envs[i], self.source.make()
+            old, self.envs[i] = self.envs[i], self.source.make(self.first + i)
             self.source.close(old)
             if self.tasks[i] is not None:
                 self.envs[i] = self.source.set_task(self.envs[i], self.tasks[i])

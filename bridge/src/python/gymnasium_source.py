@@ -1,5 +1,3 @@
-
-
 LARGEST = 64 * 64 * 3  # numbers of a picture that is taken as a vector
 
 
@@ -24,10 +22,9 @@ class GymnasiumSource:
         self.draws = bool(ask.get("render"))
         if self.draws:
             self.arguments["render_mode"] = "rgb_array"
-            if not os.environ.get("DISPLAY"):
-                os.environ.setdefault("MUJOCO_GL", "egl")
+            draw_without_display()
         quieten_mujoco(self.entry_point())
-        env = self.make()
+        env = self.make(0)
         self.read(env)
         self.probe(env)
         self.spec = self.described(env)
@@ -42,7 +39,7 @@ class GymnasiumSource:
         except Exception:  # making it will tell
             return ""
 
-    def make(self):
+    def make(self, number):
         spare = getattr(self, "spare", None)
         if spare:
             return spare.pop()
@@ -161,6 +158,13 @@ class GymnasiumSource:
             "tasks": [],
             "notes": self.notes,
         }
+
+
+def draw_without_display():
+    """Lets MuJoCo and pygame draw where there is no display."""
+    if not os.environ.get("DISPLAY"):
+        os.environ.setdefault("MUJOCO_GL", "egl")
+        os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 
 
 def quieten_mujoco(entry_point):

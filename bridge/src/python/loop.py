@@ -1,5 +1,3 @@
-
-
 MAKE, RESET, STEP, SET_TASKS, RENDER, OUTCOME, SPEC, ERROR = range(1, 9)
 
 
@@ -11,7 +9,7 @@ class Server:
 
     def make(self, ask):
         """Makes environments, and says what they are."""
-        key = {name: value for name, value in ask.items() if name not in ("count", "horizon", "first")}
+        key = {name: value for name, value in ask.items() if name not in ("count", "horizon", "first", "made")}
         if self.made != key:
             import random
 
@@ -27,8 +25,8 @@ class Server:
             self.made = key
         if ask["count"]:
             if self.batch is not None:
-                self.source.spare = self.batch.envs[: ask["count"]] + self.source.spare
-            self.batch = Batch(self.source, ask["count"], ask["horizon"])
+                self.source.spare = self.batch.envs[: ask["count"]] + self.source.spare[: ask["count"]]
+            self.batch = Batch(self.source, ask["count"], ask["horizon"], ask["first"])
         reply(SPEC, json.dumps(self.source.spec).encode())
 
     def answer(self, message):

@@ -3,18 +3,23 @@
 use super::noise::RowNoise;
 use crate::Tensor;
 
-/// A distribution over `A` choices per row.
+/// A distribution over `A` choices per row, `[S, B]`; a row may have several such, along axes between `B` and `A`.
 #[derive(Clone, Copy, Debug)]
 pub struct Categorical {
-    /// Log-probabilities `[S, B, A]`.
+    /// Log-probabilities `[S, B, …, A]`.
     log_probs: Tensor,
+}
+
+/// The axis of choices, which is the last one.
+fn last(scores: Tensor) -> usize {
+    scores.shape().len().saturating_sub(1)
 }
 
 impl Categorical {
     /// From unnormalised log-probabilities `[S, B, A]`.
     #[track_caller]
     pub fn new(logits: Tensor) -> Categorical {
-        Categorical { log_probs: logits.log_softmax(2) }
+        Categorical { log_probs: logits.log_softmax(last(logits)) }
     }
 
     /// Log-probabilities of all choices, `[S, B, A]`.
@@ -24,7 +29,7 @@ impl Categorical {
     }
 
     fn choices(&self) -> usize {
-        self.log_probs.size(2)
+        self.log_probs.size(last(self.log_probs))
     }
 
     /// Log-probability of the choice `action: [S, B, 1]` → `[S, B, 1]`.
@@ -36,13 +41,13 @@ impl Categorical {
     /// −Σ p ln p, `[S, B, 1]`.
     #[track_caller]
     pub fn entropy(&self) -> Tensor {
-        -(self.log_probs.exp() * self.log_probs).sum_keep(2)
+        -(self.log_probs.exp() * self.log_probs).sum_keep(last(self.log_probs))
     }
 
     /// KL(self ‖ other), `[S, B, 1]`: Σ p (ln p − ln q).
     #[track_caller]
     pub fn kl(&self, other: &Categorical) -> Tensor {
-        (self.log_probs.exp() * (self.log_probs - other.log_probs)).sum_keep(2)
+        (self.log_probs.exp() * (self.log_probs - other.log_probs)).sum_keep(last(self.log_probs))
     }
 
     /// A copy through which no gradient flows.
@@ -57,14 +62,15 @@ impl Categorical {
         self.invert(noise.uniform())
     }
 
-    /// The choices at which the running sum of probabilities exceeds the uniform numbers `u: [S, B, 1]`, `[S, B, 1]`.
+    /// The choices at which the running sum of probabilities exceeds the uniform numbers `u: [S, B, …, 1]`, of
+    /// that shape.
     #[track_caller]
     pub(super) fn invert(&self, u: Tensor) -> Tensor {
         let p = self.log_probs.exp();
         let (mut sum, mut index) = (Tensor::constant_f32(0.0), Tensor::constant_f32(0.0));
         // The last choice takes what rounding leaves over.
         for a in 0..self.choices() - 1 {
-            sum = sum + p.slice(2, a, a + 1);
+            sum = sum + p.slice(last(p), a, a + 1);
             index = index + u.lt(sum).not().to_f32();
         }
         index.broadcast_to(&u.shape())
@@ -77,20 +83,22 @@ impl Categorical {
     }
 }
 
-/// The score of one choice each, `[S, B, A]` and the choice `[S, B, 1]` → `[S, B, 1]`.
+/// The score of one choice each, `[S, B, …, A]` and the choice `[S, B, …, 1]` → `[S, B, …, 1]`.
 #[track_caller]
 pub fn at(scores: Tensor, choice: Tensor) -> Tensor {
-    let number = Tensor::iota(&[1, 1, scores.size(2)], 2).to_f32();
-    number.eq(choice).select(scores, Tensor::constant_f32(0.0)).sum_keep(2)
+    let axis = last(scores);
+    let number = Tensor::iota(&[1, 1, scores.size(axis)], 2).to_f32();
+    number.eq(choice).select(scores, Tensor::constant_f32(0.0)).sum_keep(axis)
 }
 
-/// The number of the largest score, the first of equals: `[S, B, A]` → `[S, B, 1]`.
+/// The number of the largest score, the first of equals: `[S, B, …, A]` → `[S, B, …, 1]`.
 #[track_caller]
 pub fn best(scores: Tensor) -> Tensor {
-    let (n, top) = (scores.size(2), scores.max_keep(2));
+    let axis = last(scores);
+    let (n, top) = (scores.size(axis), scores.max_keep(axis));
     let from_the_end = n as f64 - Tensor::iota(&[1, 1, n], 2).to_f32();
     let rank = scores.lt(top).select(Tensor::constant_f32(0.0), from_the_end);
-    n as f64 - rank.max_keep(2)
+    n as f64 - rank.max_keep(axis)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ const ABSENT: f64 = -1e9;
 /// A distribution over several independent choices per row, each with options of its own.
 #[derive(Clone, Copy, Debug)]
 pub struct MultiCategorical {
-    /// Each choice of each row as a row of its own, `[S, B · C, M]`: M is the largest count of options.
+    /// The choices of each row, `[S, B, C, M]`: M is the largest count of options.
     each: Categorical,
     /// The index of the last option of each choice, `[C]`.
     last: Tensor,
@@ -41,25 +41,19 @@ impl MultiCategorical {
                 option.gt(last.reshape(&[1, 1, choices, 1])).select(Tensor::constant_f32(ABSENT), table)
             }
         };
-        MultiCategorical { each: Categorical::new(table.reshape(&[s, b * choices, most])), last, choices }
+        MultiCategorical { each: Categorical::new(table), last, choices }
     }
 
-    /// Lays values of single choices side by side, `[S, B · C, 1]` → `[S, B, C]`.
+    /// Lays values of the choices side by side, `[S, B, C, 1]` → `[S, B, C]`.
     #[track_caller]
     fn by_row(&self, each: Tensor) -> Tensor {
-        each.reshape(&[each.size(0), each.size(1) / self.choices, self.choices])
-    }
-
-    /// Puts each number of an action into a row of its own, `[S, B, C]` → `[S, B · C, 1]`.
-    #[track_caller]
-    fn by_choice(&self, action: Tensor) -> Tensor {
-        action.reshape(&[action.size(0), action.size(1) * self.choices, 1])
+        each.reshape(&[each.size(0), each.size(1), self.choices])
     }
 
     /// Log-probability of the options `action: [S, B, C]` together → `[S, B, 1]`: the sum over the choices.
     #[track_caller]
     pub fn log_prob(&self, action: Tensor) -> Tensor {
-        self.by_row(self.each.log_prob(self.by_choice(action))).sum_keep(2)
+        self.by_row(self.each.log_prob(action.unsqueeze(3))).sum_keep(2)
     }
 
     /// Entropy, `[S, B, 1]`: the sum over the choices.
@@ -83,7 +77,7 @@ impl MultiCategorical {
     /// An option of each choice, `[S, B, C]`, each by a random number of its own.
     #[track_caller]
     pub fn sample(&self, noise: &RowNoise) -> Tensor {
-        let drawn = self.each.invert(self.by_choice(noise.uniforms(self.choices)));
+        let drawn = self.each.invert(noise.uniforms(self.choices).unsqueeze(3));
         // The last option takes what rounding leaves over.
         self.by_row(drawn).min(self.last)
     }

@@ -173,6 +173,15 @@ impl Goal {
     }
 }
 
+/// Classes of tasks, as those of Meta-World's benchmarks: reaching, pushing, opening a door.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Classes {
+    /// Their names, by their numbers.
+    pub names: Vec<String>,
+    /// The number of the first class that only tests play; 0 where they play all.
+    pub held_out: usize,
+}
+
 /// Everything fixed about an environment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EnvSpec {
@@ -191,6 +200,9 @@ pub struct EnvSpec {
     pub solved_at: Option<f64>,
     /// Parameters that tell tasks apart (goals, masses, target speeds); empty for a single task.
     pub task: Vec<Dim>,
+    /// Classes of tasks, where the first parameter of a task is the number of its class.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classes: Option<Classes>,
     /// Which numbers of the state are the agent's place in the plane that it is drawn in, if it moves in one: paths are
     /// drawn through these.
     pub plane: Option<[usize; 2]>,
@@ -214,6 +226,7 @@ impl EnvSpec {
             dt: 1.0 / 30.0,
             solved_at: None,
             task: Vec::new(),
+            classes: None,
             plane: None,
             legend: String::new(),
             goal: None,
@@ -238,6 +251,13 @@ impl EnvSpec {
     #[must_use]
     pub fn task(mut self, task: Vec<Dim>) -> Self {
         self.task = task;
+        self
+    }
+
+    /// A spec with classes of tasks.
+    #[must_use]
+    pub fn classes(mut self, classes: Classes) -> Self {
+        self.classes = Some(classes);
         self
     }
 

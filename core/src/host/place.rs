@@ -23,8 +23,10 @@ pub enum EnvPlace {
 /// An environment of the host: its spec, and a function that makes executors of it.
 #[derive(Clone)]
 pub struct HostPlace {
-    spec: EnvSpec,
+    spec: Rc<EnvSpec>,
     make: Rc<MakeExecutor>,
+    /// Makes executors whose tasks are held out, where these are others than those of training.
+    make_held_out: Option<Rc<MakeExecutor>>,
 }
 
 /// Makes an executor of the size that is asked for.
@@ -78,7 +80,22 @@ impl EnvPlace {
     /// An [`Executor`] of one's own may step all of its environments in a single call, as a vectorised simulator or a
     /// pool of processes does.
     pub fn host(spec: EnvSpec, make: impl Fn(FleetSize) -> Result<Box<dyn Executor>> + 'static) -> EnvPlace {
-        EnvPlace::Host(HostPlace { spec, make: Rc::new(make) })
+        EnvPlace::Host(HostPlace { spec: Rc::new(spec), make: Rc::new(make), make_held_out: None })
+    }
+
+    /// Environments of the host whose tests have tasks of their own: `make_held_out` makes executors whose
+    /// [`sample_tasks`](Executor::sample_tasks) draws tasks that training never plays. Otherwise held-out tasks are
+    /// further draws from the same distribution.
+    pub fn host_with_held_out(
+        spec: EnvSpec,
+        make: impl Fn(FleetSize) -> Result<Box<dyn Executor>> + 'static,
+        make_held_out: impl Fn(FleetSize) -> Result<Box<dyn Executor>> + 'static,
+    ) -> EnvPlace {
+        EnvPlace::Host(HostPlace {
+            spec: Rc::new(spec),
+            make: Rc::new(make),
+            make_held_out: Some(Rc::new(make_held_out)),
+        })
     }
 
     /// Environments of the host that `make` makes one by one from their numbers; they are stepped one after the other.
@@ -123,9 +140,10 @@ impl EnvPlace {
         let Some(limit) = time_limit(name).filter(|_| self.spec().name == own_name(name)) else { return Ok(None) };
         Ok(Some(match self {
             EnvPlace::Device(env) => EnvPlace::Device(env.with_time_limit(limit)?),
-            EnvPlace::Host(HostPlace { spec, make }) => {
-                EnvPlace::Host(HostPlace { spec: spec.clone().with_time_limit(limit)?, make: make.clone() })
-            }
+            EnvPlace::Host(host) => EnvPlace::Host(HostPlace {
+                spec: Rc::new((*host.spec).clone().with_time_limit(limit)?),
+                ..host.clone()
+            }),
         }))
     }
 
@@ -200,7 +218,19 @@ impl HostPlace {
     /// # Errors
     /// If it cannot be made, or if its environments have other spaces than the spec.
     pub fn executor(&self, size: FleetSize) -> Result<Box<dyn Executor>> {
-        let executor = (self.make)(size)?;
+        self.made(&*self.make, size)
+    }
+
+    /// Makes an executor of this size for tests on held-out tasks.
+    ///
+    /// # Errors
+    /// As [`executor`](HostPlace::executor).
+    pub fn held_out_executor(&self, size: FleetSize) -> Result<Box<dyn Executor>> {
+        self.made(self.make_held_out.as_deref().unwrap_or(&*self.make), size)
+    }
+
+    fn made(&self, make: &MakeExecutor, size: FleetSize) -> Result<Box<dyn Executor>> {
+        let executor = make(size)?;
         let fleet = executor.fleet();
         let (own, other) = (&self.spec, &fleet.spec);
         let alike = own.observation.len() == other.observation.len()

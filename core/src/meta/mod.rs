@@ -62,6 +62,6 @@ pub use meta_algorithm::{MetaAlgorithm, MetaPolicy};
 pub use meta_evaluator::{MetaEvaluator, TestTask};
 pub use pearl::{PEARL, Pearl, PearlConfig};
 pub use per_task::per_task;
-pub use performance::{AVERAGE, EpisodeOutcome, Performance, UNNAMED};
+pub use performance::{AVERAGE, EpisodeOutcome, Performance, UNNAMED, by_class};
 pub use rl2::{RL2, Rl2, Rl2Config, Rl2Variant};
 pub use test_sizes::{TestSizes, try_exploring};

@@ -1,5 +1,6 @@
 //! Measures of episodes, by task and over all tasks, under garage's names.
 
+use crate::env::Classes;
 use crate::host::HostPath;
 
 /// The name under which tasks without a name are grouped.
@@ -29,6 +30,8 @@ pub struct Performance {
     pub termination_rate: f64,
     /// Share of episodes with a step whose info `success` is not 0; NaN if environments do not report it.
     pub success_rate: f64,
+    /// Share of episodes whose last step was a success; NaN if environments do not report it, or if nobody looked.
+    pub success_at_end_rate: f64,
 }
 
 /// One measured episode.
@@ -42,20 +45,37 @@ pub struct EpisodeOutcome {
     pub terminated: bool,
     /// True if a step was a success; none if the environment does not report success.
     pub success: Option<bool>,
+    /// True if the last step was a success, which a policy that happens to pass by has not; none if the environment
+    /// does not report success, or where programs measure.
+    pub success_at_end: Option<bool>,
+    /// The number of its task's class, in environments whose tasks have classes.
+    pub class: Option<u32>,
 }
 
 impl EpisodeOutcome {
     /// Measures an episode of the host. `success`: the place of that number among the infos of a step, and their count.
     #[must_use]
     pub fn of(path: &HostPath, gamma: f64, success: Option<(usize, usize)>) -> EpisodeOutcome {
-        let succeeded = |(at, infos): (usize, usize)| path.env_infos.chunks(infos).any(|step| step[at] != 0.0);
+        let steps = success.map(|(at, infos)| path.env_infos.chunks(infos).map(move |step| step[at] != 0.0));
         EpisodeOutcome {
             ret: path.rewards.iter().sum(),
             discounted: path.discounted_return(gamma),
             terminated: path.terminated,
-            success: success.map(succeeded),
+            success: steps.clone().map(|mut steps| steps.any(|success| success)),
+            success_at_end: steps.map(|mut steps| steps.next_back().unwrap_or(false)),
+            class: None,
         }
     }
+}
+
+/// The classes that tests play, each with its name and its episodes.
+#[must_use]
+pub fn by_class<'a>(classes: &'a Classes, episodes: &[EpisodeOutcome]) -> Vec<(&'a str, Vec<EpisodeOutcome>)> {
+    let of_class = |(number, name): (usize, &'a String)| {
+        let own = episodes.iter().filter(|episode| episode.class == Some(number as u32)).copied().collect();
+        (name.as_str(), own)
+    };
+    classes.names.iter().enumerate().skip(classes.held_out).map(of_class).collect()
 }
 
 impl Performance {
@@ -77,10 +97,11 @@ impl Performance {
             min: extreme(f64::min),
             termination_rate: mean(&|episode| rate(episode.terminated)),
             success_rate: mean(&|episode| episode.success.map_or(f64::NAN, rate)),
+            success_at_end_rate: mean(&|episode| episode.success_at_end.map_or(f64::NAN, rate)),
         }
     }
 
-    /// Values by name; each name begins with `prefix/task/`.
+    /// Values by garage's names; each begins with `prefix/task/`. Success at the end is not among them.
     #[must_use]
     pub fn rows(&self, prefix: &str, task: &str) -> Vec<(String, f64)> {
         [

@@ -17,9 +17,9 @@ use crate::sheet::Sheet;
 use crate::stats;
 use quickstudy_core::Error;
 use quickstudy_core::algo::Family;
-use quickstudy_core::env::EnvDef;
+use quickstudy_core::env::{Classes, EnvDef};
 use quickstudy_core::host::EnvPlace;
-use quickstudy_core::meta::TestSizes;
+use quickstudy_core::meta::{Performance, TestSizes, by_class};
 use quickstudy_core::train::{Adaptation, Evaluator, MetaTest, StageUnit};
 use std::path::{Path, PathBuf};
 
@@ -169,7 +169,7 @@ pub fn run(args: &AdaptArgs) -> Result<(), Stop> {
         output::write(&path, bytes)?;
         output::say_written(&path, "");
     }
-    let mut lines = summary(&adaptation);
+    let mut lines = summary(&adaptation, policy.env().spec().classes.as_ref());
     // The last line is for programs.
     let last = lines.pop();
     if let Some(env) = env {
@@ -230,7 +230,7 @@ fn measure(args: &AdaptArgs, path: &Path, policy: &mut Evaluator, sizes: TestSiz
     let file = folder.join(FILE);
     output::write(&file, meta_test::table(&episodes, sizes).as_bytes())?;
     output::say_written(&file, "");
-    meta_test::lines(&episodes).iter().for_each(|line| say(line));
+    meta_test::lines(&episodes, policy.env().spec().classes.as_ref()).iter().for_each(|line| say(line));
     let mean = stats::mean(&episodes.iter().map(|episode| episode.ret).collect::<Vec<_>>());
     say(&format!("after {mean:.4} tasks {n_test_tasks}"));
     Ok(())
@@ -308,20 +308,31 @@ fn interval(values: &[f64], digits: usize) -> String {
     }
 }
 
-fn summary(adaptation: &Adaptation) -> Vec<String> {
+/// The share of episodes with a success, and of those that end with one; nothing where it is not known.
+fn success_text(of: &Performance) -> String {
+    let part =
+        |rate: f64, what: &str| if rate.is_nan() { String::new() } else { format!("{what} {:.0} %", 100.0 * rate) };
+    part(of.success_rate, "   success") + &part(of.success_at_end_rate, ", at the end")
+}
+
+fn summary(adaptation: &Adaptation, classes: Option<&Classes>) -> Vec<String> {
     let mut lines = Vec::new();
     let mut ends = Vec::new();
     for (k, stage) in adaptation.stages.iter().enumerate() {
         let means = stage.task_means();
         let worst = means.iter().copied().fold(f64::INFINITY, f64::min);
         let name = adaptation_plot::stage_name(adaptation.unit, k);
-        let success = stage.performance(0).success_rate;
-        let success = if success.is_nan() { String::new() } else { format!("   success {:.0} %", 100.0 * success) };
+        let success = success_text(&stage.performance(0));
         lines.push(format!(
             "{name:<12} return {:>9.2}   {}   worst task {worst:.2}{success}",
             stats::mean(&means),
             interval(&means, 2)
         ));
+        for (class, outcomes) in classes.map(|classes| by_class(classes, &stage.outcomes)).unwrap_or_default() {
+            let of_class = Performance::of(0, &outcomes);
+            let (mean, success) = (of_class.mean, success_text(&of_class));
+            lines.push(format!("  {class:<24} return {mean:>9.2}{success}"));
+        }
         ends.push(stats::mean(&means));
     }
     if adaptation.unit != StageUnit::GradientSteps {
@@ -348,7 +359,14 @@ mod tests {
             returns: vec![vec![a, a + 2.0], vec![b, b]],
             paths: vec![Vec::new(); 2],
             outcomes: [false, true, true, true]
-                .map(|success| EpisodeOutcome { ret: a, discounted: b, terminated: false, success: Some(success) })
+                .map(|success| EpisodeOutcome {
+                    ret: a,
+                    discounted: b,
+                    terminated: false,
+                    success: Some(success),
+                    success_at_end: None,
+                    class: None,
+                })
                 .to_vec(),
         };
         Adaptation {
@@ -362,7 +380,7 @@ mod tests {
 
     #[test]
     fn the_last_line_is_the_promised_one() {
-        let lines = summary(&adaptation());
+        let lines = summary(&adaptation(), None);
         assert_eq!(lines.last().unwrap(), "before -14.5000 after -1.0000 tasks 2");
         assert!(lines[0].starts_with("before       return    -14.50"), "{}", lines[0]);
         assert!(lines[1].contains("worst task -2.00   success 75 %"), "{}", lines[1]);
@@ -433,7 +451,7 @@ mod tests {
             stage.paths.truncate(1);
             stage.outcomes.truncate(2);
         }
-        assert!(summary(&alone)[0].contains("95 % interval –   worst"), "{:?}", summary(&alone));
+        assert!(summary(&alone, None)[0].contains("95 % interval –   worst"), "{:?}", summary(&alone, None));
         let svg = adaptation_plot::returns("a", builtin("point-robot").unwrap().spec(), &alone).svg();
         assert!(svg.contains("one held-out task") && !svg.contains("<polygon"), "{svg}");
     }

@@ -317,6 +317,16 @@ mod tests {
     }
 
     #[test]
+    fn several_choices_at_once_are_listed_as_far_as_they_fit() {
+        let choice = |name: &&'static str| Choice::new(*name, &["off", "on"]);
+        let line = |names: &[&'static str]| action(&ActionSpace::multi_discrete(names.iter().map(choice).collect()));
+        assert_eq!(line(&["lamp"]), "lamp of 2: off, on");
+        assert_eq!(line(&["a", "b"]), "a of 2: off, on; b of 2: off, on");
+        assert_eq!(line(&["lamp", "fan", "bell"]), "lamp of 2, fan of 2, bell of 2");
+        assert_eq!(line(&["a", "b", "c", "d", "e"]), "5: a of 2 … e of 2");
+    }
+
+    #[test]
     fn each_preset_says_where_its_numbers_are_from() {
         for preset in presets().unwrap() {
             let (comment, origin) = (preset.text.trim_start_matches(['#', ' ']), origin(preset.text));

@@ -8,6 +8,7 @@ use super::rows::{Line, Lines, TextRow, is_name};
 use crate::known;
 use crate::tfevents::{self, Records};
 use quickstudy_core::closest;
+use quickstudy_core::meta::AVERAGE;
 use std::fs::File;
 use std::io::{self, BufReader};
 
@@ -73,7 +74,13 @@ fn can_be(names: &[String]) -> bool {
 
 fn is_known(name: &str) -> bool {
     let step = |name: &str| name.strip_prefix("meta/step_")?.strip_suffix("_return")?.parse::<u32>().ok();
-    known::metrics().any(|(known, _)| known == name) || step(name).is_some()
+    // A class of tasks has measures of its own, by the names of the average.
+    let of_class = |name: &str| {
+        let (_, measure) = name.strip_prefix("MetaTest/")?.split_once('/')?;
+        let average = format!("MetaTest/{AVERAGE}/{measure}");
+        known::metrics().any(|(known, _)| known == average).then_some(())
+    };
+    known::metrics().any(|(known, _)| known == name) || step(name).is_some() || of_class(name).is_some()
 }
 
 /// A name, and how many rows have it.

@@ -27,12 +27,12 @@ use quickstudy_tests::hosted::hosted;
 use serde_json::{Value, json};
 
 /// An actor in one environment that writes each step as a line.
-struct Writer<'a> {
+struct StepLines<'a> {
     of: &'a mut dyn Actor,
     seen: Vec<f64>,
 }
 
-impl Actor for Writer<'_> {
+impl Actor for StepLines<'_> {
     fn info(&self) -> &[String] {
         self.of.info()
     }
@@ -63,6 +63,9 @@ impl Actor for Writer<'_> {
 fn space(env: &EnvDef) -> Value {
     match &env.spec().action {
         ActionSpace::Discrete { names } => json!({"choices": names.len()}),
+        ActionSpace::MultiDiscrete { choices } => {
+            json!({"counts": choices.iter().map(|choice| choice.names.len()).collect::<Vec<_>>()})
+        }
         ActionSpace::Box { dims } => json!({
             "low": dims.iter().map(|dim| dim.low).collect::<Vec<_>>(),
             "high": dims.iter().map(|dim| dim.high).collect::<Vec<_>>(),
@@ -88,7 +91,7 @@ async fn play(snapshot: &str, episodes: usize, seed: u64) -> std::result::Result
             true => Box::new(policy.meta_algorithm()?.actor(&fleet, 1, How::Exploit, &[])?.0),
             false => policy.actor(&fleet, true).await?,
         };
-        sampler.obtain(&mut Writer { of: &mut *actor, seen: Vec::new() }, &[key]).await?;
+        sampler.obtain(&mut StepLines { of: &mut *actor, seen: Vec::new() }, &[key]).await?;
         return Ok(());
     }
     // Before anything was seen z is the normal numbers themselves, which the same key draws again later.
@@ -103,7 +106,7 @@ async fn play(snapshot: &str, episodes: usize, seed: u64) -> std::result::Result
     for episode in 0..3 {
         let key = fold_in(key, 10 + episode);
         println!("{}", json!({"normal": normal(key)?.await?}));
-        let samples = sampler.obtain(&mut Writer { of: &mut *acting, seen: Vec::new() }, &[key]).await?;
+        let samples = sampler.obtain(&mut StepLines { of: &mut *acting, seen: Vec::new() }, &[key]).await?;
         acting = acting.adapt(&samples).await?;
     }
     Ok(())

@@ -31,7 +31,7 @@ fn translate(text: &str) {
 #[test]
 fn ppo_translates_to_every_shading_language() {
     let builtin = single_task_names().into_iter().map(|name| env::builtin(name).unwrap());
-    for env in builtin.chain([Panel::Shown.env()]) {
+    for env in builtin.chain([Panel::Shown.env().with_time_limit(500).unwrap()]) {
         let (name, sde) = (&env.spec().name, env.spec().action.counts().is_none());
         let sampling = Sampling { sde, normalise_observations: true, normalise_rewards: true, ..Sampling::default() };
         let config = PpoConfig { sampling, ..PpoConfig::default() };

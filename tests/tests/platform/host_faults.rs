@@ -230,7 +230,8 @@ fn more_than_a_hundred_faults_cost_the_steps_that_they_hit_and_nothing_else() {
                 *faults.entry(kind).or_default() += 1;
             }
         }
-        let Faults { panicked, failed, nonsense, hung, last } = executor.faults();
+        let Faults { panicked, failed, nonsense, hung, died, last } = executor.faults();
+        assert_eq!(died, 0, "environments are on threads");
         let counted = [("panicked", panicked), ("failed", failed), ("nonsense", nonsense), ("hung", hung)];
         assert_eq!(HashMap::from(counted), faults);
         assert_eq!((hung, executor.faults().total()), (40, 120));

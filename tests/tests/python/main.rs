@@ -18,6 +18,7 @@ use quickstudy_tests::python::interpreter;
 
 mod command_line;
 mod faults;
+mod metaworld;
 mod presets;
 mod repeat;
 mod spaces;

@@ -1,6 +1,6 @@
 //! Values as words of 32 bits, as they cross between two modules of WebAssembly, which share no memory.
 
-use crate::env::{ActionSpace, Choice, Dim, EnvSpec, Goal, Scene, Shape};
+use crate::env::{ActionSpace, Choice, Classes, Dim, EnvSpec, Goal, Scene, Shape};
 
 /// Words that are written.
 #[derive(Default)]
@@ -40,7 +40,7 @@ impl WordWriter {
     }
 
     pub fn spec(&mut self, spec: &EnvSpec) {
-        let EnvSpec { name, observation, action, horizon, dt, solved_at, task, plane, legend, goal } = spec;
+        let EnvSpec { name, observation, action, horizon, dt, solved_at, task, classes, plane, legend, goal } = spec;
         self.text(name);
         self.list(observation, Self::dim);
         match action {
@@ -64,6 +64,10 @@ impl WordWriter {
         self.double(*dt);
         self.list(solved_at.as_slice(), |words, number| words.double(*number));
         self.list(task, Self::dim);
+        self.list(classes.as_slice(), |words, Classes { names, held_out }| {
+            words.list(names, |words, name| words.text(name));
+            words.len(*held_out);
+        });
         self.list(plane.as_slice(), |words, [x, y]| {
             words.len(*x);
             words.len(*y);
@@ -194,6 +198,7 @@ impl WordReader<'_> {
             dt: self.double(),
             solved_at: self.list(Self::double).pop(),
             task: self.list(Self::dim),
+            classes: self.list(|words| Classes { names: words.list(Self::text), held_out: words.len() }).pop(),
             plane: self.list(|words| [words.len(), words.len()]).pop(),
             legend: self.text(),
             goal: {
@@ -256,7 +261,8 @@ mod tests {
         words.spec(&boxes);
         let several =
             ActionSpace::multi_discrete(vec![Choice::new("gear", &["1", "2", "zurück"]), Choice::new("", &["on"])]);
-        let several = EnvSpec { action: several, ..spec.clone() };
+        let classes = Classes { names: vec!["reach".to_owned()], held_out: 1 };
+        let several = EnvSpec { action: several, ..spec.clone() }.classes(classes);
         words.spec(&several);
         let mut read = WordReader::new(&words.0);
         assert_eq!((read.spec(), read.scene(), read.spec(), read.spec()), (spec, scene, boxes, several));

@@ -28,7 +28,7 @@ impl Evaluator {
     pub async fn adapt(&self, test: MetaTest) -> Result<Adaptation> {
         match self.env() {
             EnvPlace::Device(_) => self.adapt_on(test, None).await,
-            EnvPlace::Host(host) => self.adapt_in(host.executor(self.test_fleet(&test)?)?, None, test).await,
+            EnvPlace::Host(host) => self.adapt_in(host.held_out_executor(self.test_fleet(&test)?)?, None, test).await,
         }
     }
 
@@ -42,7 +42,7 @@ impl Evaluator {
         let test = MetaTest { tasks: tasks.len(), ..test };
         let tasks: Vec<Vec<f64>> = tasks.iter().map(|task| task.iter().map(|x| (*x).into()).collect()).collect();
         if let EnvPlace::Host(host) = self.env() {
-            return self.adapt_in(host.executor(self.test_fleet(&test)?)?, Some(tasks), test).await;
+            return self.adapt_in(host.held_out_executor(self.test_fleet(&test)?)?, Some(tasks), test).await;
         }
         let given = self.on().array(&[tasks.len(), width], &tasks.concat())?;
         self.adapt_on(test, Some(&given)).await

@@ -4,7 +4,7 @@ use super::adapted::{Adaptation, AdaptationStage, MetaTest, PathStep, StageUnit}
 use super::evaluation::{Episode, eval_key};
 use super::evaluator::Evaluator;
 use super::meta_test;
-use super::play_on_host::drawn_only;
+use super::play_on_host::{class_of, drawn_only};
 use crate::env::ActionSpace;
 use crate::host::{Chance, Executor, FleetSize, HostPath, MetaSampler, Quota, Samples};
 use crate::meta::{EpisodeOutcome, MetaAlgorithm as _, Trial};
@@ -56,8 +56,15 @@ impl Evaluator {
         let parts = (unit, if self.family().in_rounds() { 1 } else { count });
         let of_round = |samples: Samples| by_stage(&samples, &space, &trial, parts, &outcome);
         let (tasks, rounds) = self.try_in(executor, tasks, (&test, eval_key(test.seed)), &trial, of_round).await?;
+        let mut stages = rounds.into_iter().collect::<Result<Vec<_>>>()?.concat();
+        for stage in &mut stages {
+            // Outcomes are in order of the tasks, of each as many.
+            let of_each = (stage.outcomes.len() / tasks.len().max(1)).max(1);
+            for (outcomes, task) in stage.outcomes.chunks_mut(of_each).zip(&tasks) {
+                outcomes.iter_mut().for_each(|outcome| outcome.class = class_of(self.env().spec(), task));
+            }
+        }
         let tasks = tasks.iter().map(|task| task.iter().map(|x| *x as f32).collect()).collect();
-        let stages = rounds.into_iter().collect::<Result<Vec<_>>>()?.concat();
         let episodes = if unit == StageUnit::Episodes { count } else { trial.episodes };
         Ok(Adaptation { tasks, unit, episodes, horizon, stages })
     }
@@ -78,8 +85,14 @@ impl Evaluator {
             }
         };
         let all = |samples: Samples| samples.tasks.iter().map(whole).collect();
-        let (_, mut stages) = self.try_in(executor, None, (&test, key), &trial, all).await?;
-        Ok(stages.pop().unwrap_or_default())
+        let (tasks, mut stages) = self.try_in(executor, None, (&test, key), &trial, all).await?;
+        let mut episodes: Vec<Episode> = stages.pop().unwrap_or_default();
+        for (episode, task) in episodes.iter_mut().zip(&tasks) {
+            if let Some(outcome) = &mut episode.adapted {
+                outcome.class = class_of(self.env().spec(), task);
+            }
+        }
+        Ok(episodes)
     }
 
     /// Plays a trial on each task. Gives the tasks, and the results of `keep` for the samples of each round, in order.

@@ -286,7 +286,7 @@ pub(in crate::train) async fn read_outcomes(device: &Device, out: &Outputs, of: 
     let (terminated, success) = (read("terminated").await?, read("success").await?);
     let one = |((ret, discounted), (terminated, success)): ((f64, f64), (f64, f64))| {
         let success = (success >= 0.0).then_some(success != 0.0);
-        EpisodeOutcome { ret, discounted, terminated: terminated != 0.0, success }
+        EpisodeOutcome { ret, discounted, terminated: terminated != 0.0, success, success_at_end: None, class: None }
     };
     let mut all = room(returns.len())?;
     all.extend(returns.into_iter().zip(discounted).zip(terminated.into_iter().zip(success)).map(one));

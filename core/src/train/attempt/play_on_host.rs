@@ -4,6 +4,7 @@ use super::adapted::MetaTest;
 use super::evaluation::{Episode, Evaluation, MAX_EPISODES, bad_count, eval_key, no_meta_test};
 use super::evaluator::Evaluator;
 use crate::algo::Family;
+use crate::env::EnvSpec;
 use crate::host::{Actor, Executor, Fleet, FleetSize, HostPath, HostPlace, MetaSampler, SUCCESS};
 use crate::meta::{EpisodeOutcome, MetaAlgorithm as _, MetaEvaluator, TestSizes};
 use crate::policy::How;
@@ -78,7 +79,8 @@ impl Evaluator {
         key: Key,
         deterministic: bool,
     ) -> Result<Vec<Episode>> {
-        let executor = host.executor(self.fleet(played)?)?;
+        let size = self.fleet(played)?;
+        let executor = if self.adapts() { host.held_out_executor(size)? } else { host.executor(size)? };
         self.play_by(executor, played, key, deterministic).await
     }
 
@@ -119,13 +121,15 @@ impl Evaluator {
         (test.n_exploration_eps, test.n_test_episodes) = (sizes.n_exploration_eps, sizes.n_test_episodes);
         let tasks = test.draw_tasks(fold_in(key, streams::HELD_OUT_TASK)).await?;
         let samples = test.test(&mut self.meta_algorithm()?, &tasks, fold_in(key, streams::HELD_OUT_EPISODES)).await?;
-        let episode = |path: &HostPath| Episode {
+        let episode = |(path, task): (&HostPath, &[f64])| Episode {
             ret: path.rewards.iter().sum(),
             length: path.len() as u32,
             terminated: path.terminated,
-            adapted: Some(self.outcome(path, &fleet)),
+            adapted: Some(EpisodeOutcome { class: class_of(&fleet.spec, task), ..self.outcome(path, &fleet) }),
         };
-        Ok(samples.paths().map(episode).collect())
+        let paths =
+            samples.tasks.iter().zip(&tasks).flat_map(|(paths, task)| paths.iter().map(|path| (path, &task[..])));
+        Ok(paths.map(episode).collect())
     }
 
     /// The outcome of an episode after adaptation.
@@ -133,6 +137,11 @@ impl Evaluator {
         let success = fleet.info.iter().position(|name| name == SUCCESS).map(|at| (at, fleet.info.len()));
         EpisodeOutcome::of(path, self.fitted().course().discount, success)
     }
+}
+
+/// The number of a task's class; none in environments whose tasks have none.
+pub(super) fn class_of(spec: &EnvSpec, task: &[f64]) -> Option<u32> {
+    task.first().filter(|_| spec.classes.is_some()).map(|class| *class as u32)
 }
 
 /// The error about the most probable actions of a policy that adapts on the host, where it has none.

@@ -89,6 +89,7 @@ pub const METRIC_DOCS: &[(&str, &str)] = &[
     ("MetaTest/Average/MinReturn", "smallest of their returns"),
     ("MetaTest/Average/TerminationRate", "share of them that ended in a final state"),
     ("MetaTest/Average/SuccessRate", "share of them with a success, where the environment says"),
+    ("MetaTest/Average/SuccessAtEndRate", "share of them whose last step was one, in environments of the host"),
     ("time/seconds", "seconds of training so far, over all resumed parts"),
     ("time/sps", "environment steps per second of this process, all seeds together"),
 ];
