@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests of environments of Python with real Gymnasium and MuJoCo: check-python.sh [ARGUMENT…], which are those of
-# `cargo test`.
+# Runs the tests of environments of Python with real Gymnasium and MuJoCo: check-python.sh [ARGUMENT…], which are those
+# of `cargo test`.
 #
 # It needs python3 with venv and pip, and makes an environment of its own.
 set -euo pipefail

@@ -3,7 +3,7 @@
 # import MODULES already, and prints the path of its interpreter. It needs python3 with venv and pip.
 set -euo pipefail
 folder=$1
-if ! "$folder/bin/python" -c "import $2" 2>/dev/null; then
+if ! "$folder/bin/python" -c "import $2" >/dev/null 2>&1; then
   rm -rf "$folder"
   python3 -m venv "$folder" || {
     echo "python3 with venv is missing: install Debian's packages python3 and python3-venv" >&2

@@ -5,12 +5,12 @@ use std::ops::Range;
 use quickstudy_core::host::Chance;
 use quickstudy_core::rng::{Permutation, fold_in};
 
-/// Classes of tasks, each with its goals, dealt in the order of Meta-World's task sampler: place n of a batch has class n
-/// modulo their number, and goals of a class come in a shuffled order, none twice before all others.
+/// Classes of tasks, each with its goals, dealt in the order of Meta-World's task sampler: place n of a batch has class
+/// n modulo their number, and goals of a class come in a shuffled order, none twice before all others.
 ///
-/// A task follows from its chance alone, so that runs repeat and seeds do not depend on each other. The original goes on
-/// in its order from batch to batch; here each batch has an order of its own, unless tasks are a pool (`train_tasks`),
-/// whose numbers are places in a single order.
+/// A task follows from its chance alone, so that runs repeat and seeds do not depend on each other. The original goes
+/// on in its order from batch to batch; here each batch has an order of its own, unless tasks are a pool
+/// (`train_tasks`), whose numbers are places in a single order.
 #[derive(Clone, Debug)]
 pub(crate) struct Deck {
     classes: Vec<(usize, Range<usize>)>,

@@ -10,7 +10,8 @@
 //! | 3 | step | seeds u32\[n\] for episodes that begin, padding to 8 bytes, actions f64\[n · A\] |
 //! | 4 | set tasks | f64\[n · D\] |
 //! | 5 | render | nothing; the answer has height u32, width u32, and three bytes per pixel |
-//! | 6 | outcome, of 2 and 3 | rewards f64\[n\], observations f64\[n · O\], flags u8\[n\], success u8\[n\], padding; the last observations f64\[k · O\] of the k episodes that ended; JSON of what environments raised |
+//! | 6 | outcome, of 2 and 3 | rewards f64\[n\], observations f64\[n · O\], flags u8\[n\], success u8\[n\], padding |
+//! | | | behind it the last observations f64\[k · O\] of the k episodes that ended, and JSON of exceptions |
 //! | 7 | spec, of 1 | JSON |
 //! | 8 | error, of any | JSON |
 

@@ -14,7 +14,7 @@ pub(crate) struct Outcome<'a> {
     flags: &'a [u8],
     success: &'a [u8],
     last: &'a [u8],
-    /// What environments raised.
+    /// Exceptions of environments.
     pub raised: Vec<Raised>,
     /// O.
     width: usize,

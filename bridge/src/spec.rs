@@ -1,4 +1,4 @@
-//! What a worker says about its environment, as the core's spec.
+//! A worker's description of its environment, and the spec that follows from it.
 
 use quickstudy_core::env::{ActionSpace, Choice, Classes, Dim, EnvSpec};
 use quickstudy_core::host::SUCCESS;

@@ -1,4 +1,4 @@
-//! What a worker and its environments print.
+//! The lines that a worker and its environments print.
 
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read};

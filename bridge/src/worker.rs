@@ -103,7 +103,7 @@ impl Worker {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// What it and its environments print.
+    /// The lines that it and its environments print.
     pub fn said(&self) -> &StandardError {
         &self.said
     }

@@ -294,8 +294,8 @@ impl Workers {
         Ok(stepped)
     }
 
-    /// Waits for a worker's answer to a step and appends it to `all`. Returns the environments that failed, each with its
-    /// failure.
+    /// Waits for a worker's answer to a step and appends it to `all`. Returns the environments that failed, each with
+    /// its failure.
     fn take(&mut self, number: usize, all: &mut Stepped) -> std::result::Result<Vec<(usize, Failure)>, Failure> {
         let Workers { members, fleet, episodes, limit, pool, .. } = self;
         let Member { worker, first, count, failures } = &mut members[number];

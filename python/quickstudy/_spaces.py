@@ -128,4 +128,4 @@ def of_object(space: Any) -> Space:
         return Box(tuple(low.tolist()), tuple(high.tolist()))
     if hasattr(space, "n") and not isinstance(space.n, Sequence) and np.ndim(space.n) == 0:
         return Choices(int(space.n))
-    raise Error(f"the action space {space} is neither of choices (Discrete, MultiDiscrete, MultiBinary) nor of vectors (Box)")
+    raise Error(f"the action space {space} is no Discrete, MultiDiscrete, MultiBinary or Box")

@@ -249,7 +249,7 @@ def test_environments_that_are_not_built_in_need_an_action_space() -> None:
         ("choices", quickstudy.Choices(3), "gives 2 numbers"),
         ("vectors", quickstudy.Box((0.0, 0.0), (1.0, 1.0)), "gives 1 numbers"),
         ("vectors", quickstudy.Box((0.0,), (np.inf,)), "no finite bounds"),
-        ("choices", "two", "neither a choice"),
+        ("choices", "two", "is no Discrete"),
     ]:
         with pytest.raises(quickstudy.Error, match=said):
             quickstudy.load(f"{file}.safetensors", space=space)

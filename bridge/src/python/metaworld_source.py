@@ -27,7 +27,7 @@ class MetaWorldSource:
             raise Unfit(f"max_episode_steps is {limit}, expected 1 to {self.STEPS}")
         self.read(ask["id"], ask.get("made"))
         self.observations = 39 + (len(self.names) if self.arguments["one_hot"] else 0)
-        self.actions, self.plain = 4, (self.observations,)
+        self.plain, self.actions = (self.observations,), 4
         self.spec = {
             "observations": self.labels(),
             "action": {"kind": "box", "low": [-1.0] * 4, "high": [1.0] * 4},

@@ -269,7 +269,7 @@ pub(in crate::train) fn check_steps(steps: u64) -> Result<()> {
 mod tests {
     use super::*;
     use crate::algo::PpoConfig;
-    use crate::env::{EnvSpec, builtin};
+    use crate::env::{ActionSpace, Dim, EnvSpec, builtin};
     use crate::settings::Settings as _;
     use crate::train::presets;
 
@@ -341,6 +341,14 @@ mod tests {
     /// The place of a preset's environment; where that is none of the built-in ones, without what plays it.
     fn place(name: &str) -> EnvPlace {
         #[cfg(feature = "bodies")]
+        if name.starts_with("metaworld:") {
+            let dims =
+                |count: usize, bound: f64| (0..count).map(|i| Dim::new(format!("x{i}"), -bound, bound)).collect();
+            let action = ActionSpace::continuous(dims(4, 1.0));
+            let spec = EnvSpec::new(name, dims(39, f64::INFINITY), action, 500).task(dims(2, 50.0));
+            return EnvPlace::host(spec, |_| Err(Error::config("env", "it has only a spec")));
+        }
+        #[cfg(feature = "bodies")]
         if name.starts_with("gymnasium:") {
             let spec = EnvSpec { name: name.to_owned(), ..builtin(like(name)).unwrap().spec().clone() };
             return EnvPlace::host(spec, |_| Err(Error::config("env", "it has only a spec")));
@@ -353,7 +361,7 @@ mod tests {
         let all = presets().unwrap();
         // Every file is a preset; WebAssembly has no files.
         #[cfg(all(feature = "bodies", feature = "gymnasium", not(target_arch = "wasm32")))]
-        for folder in ["", "/gymnasium"] {
+        for folder in ["", "/gymnasium", "/metaworld"] {
             let folder = format!("{}/src/train/setup/presets{folder}", env!("CARGO_MANIFEST_DIR"));
             for file in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|p| p.is_file()) {
                 let text = std::fs::read_to_string(&file).unwrap();

@@ -15,7 +15,7 @@ Examples:
   quickstudy train sac --env 'gymnasium:Pendulum-v1?g=5.0' --workers 1
   quickstudy train ppo --env gymnasium:my_module:MyEnv-v0   of my_module.py here")]
 pub struct PythonVerbArgs {
-    /// What to do
+    /// The thing to do
     #[command(subcommand)]
     pub verb: PythonVerb,
 }

@@ -13,7 +13,7 @@ use crate::options;
 fn every_preset_trains() {
     let Some(options) = options(1) else { return };
     let (mut places, mut trained) = (HashMap::new(), 0);
-    for preset in presets().unwrap().into_iter().filter(|preset| !preset.is_builtin()) {
+    for preset in presets().unwrap().into_iter().filter(|preset| preset.env.starts_with("gymnasium:")) {
         let place = || Recipe::parse(preset.env, &options).unwrap().place().unwrap();
         let place: &EnvPlace = places.entry(preset.env).or_insert_with(place);
         let setup = Setup::resolve(preset.algorithm, place, &[0], None, &[]).unwrap();

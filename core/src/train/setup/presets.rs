@@ -95,7 +95,7 @@ const FILES: &[(&str, &str, &str)] = &[
 /// Presets of environments of the host, by the names that they have there. Where the zoo's numbers are those of a
 /// built-in environment's preset, that file serves both.
 #[cfg(feature = "gymnasium")]
-const GYMNASIUM_FILES: &[(&str, &str, &str)] = &[
+const HOST_FILES: &[(&str, &str, &str)] = &[
     ("ppo", "gymnasium:CartPole-v1", include_str!("presets/ppo-cartpole.toml")),
     ("dqn", "gymnasium:CartPole-v1", include_str!("presets/dqn-cartpole.toml")),
     ("ppo", "gymnasium:Acrobot-v1", include_str!("presets/ppo-acrobot.toml")),
@@ -115,19 +115,28 @@ const GYMNASIUM_FILES: &[(&str, &str, &str)] = &[
     ("ppo", "gymnasium:Walker2d-v5", include_str!("presets/gymnasium/ppo-walker2d.toml")),
     ("sac", "gymnasium:Walker2d-v5", include_str!("presets/gymnasium/sac-mujoco.toml")),
     ("td3", "gymnasium:Walker2d-v5", include_str!("presets/gymnasium/td3-mujoco.toml")),
+    ("rl2-ppo", "metaworld:ML1-reach", include_str!("presets/metaworld/rl2-ppo-ml1.toml")),
+    ("rl2-ppo", "metaworld:ML10", include_str!("presets/metaworld/rl2-ppo-ml10.toml")),
+    ("pearl", "metaworld:ML1-reach", include_str!("presets/metaworld/pearl-ml1.toml")),
+    ("pearl", "metaworld:ML1-push", include_str!("presets/metaworld/pearl-ml1.toml")),
 ];
 
 #[cfg(not(feature = "gymnasium"))]
-const GYMNASIUM_FILES: &[(&str, &str, &str)] = &[];
+const HOST_FILES: &[(&str, &str, &str)] = &[];
 
-/// How names of environments of Gymnasium begin, which are played on the host.
-const GYMNASIUM: &str = "gymnasium:";
+/// How names of environments of Python begin, which are played on the host.
+const OF_PYTHON: [&str; 2] = ["gymnasium:", "metaworld:"];
+
+/// The name of an environment of Python, without the word before it; none for others.
+fn name_in_python(env: &str) -> Option<&str> {
+    OF_PYTHON.iter().find_map(|word| env.strip_prefix(word))
+}
 
 impl Preset {
     /// True for presets of built-in environments; others need what plays them: `gymnasium:CartPole-v1` needs Python.
     #[must_use]
     pub fn is_builtin(&self) -> bool {
-        !self.env.starts_with(GYMNASIUM)
+        name_in_python(self.env).is_none()
     }
 }
 
@@ -136,7 +145,7 @@ impl Preset {
 /// # Errors
 /// Never, because a test reads each of the built-in files.
 pub fn presets() -> Result<Vec<Preset>> {
-    FILES.iter().chain(GYMNASIUM_FILES).map(|(algorithm, env, text)| parse(algorithm, env, text)).collect()
+    FILES.iter().chain(HOST_FILES).map(|(algorithm, env, text)| parse(algorithm, env, text)).collect()
 }
 
 /// The preset for an algorithm on an environment, if there is one. It also serves the environment with another time
@@ -145,15 +154,15 @@ pub fn presets() -> Result<Vec<Preset>> {
 /// # Errors
 /// As [`presets`].
 pub fn preset(algorithm: &str, env: &str) -> Result<Option<Preset>> {
-    match env.starts_with(GYMNASIUM) {
-        true => preset_on_host(algorithm, env),
-        false => found(FILES, algorithm, own_name(env)),
+    match name_in_python(env) {
+        Some(_) => preset_on_host(algorithm, env),
+        None => found(FILES, algorithm, own_name(env)),
     }
 }
 
 /// The preset for an algorithm on an environment of the host, which may have a built-in one's name.
 pub(super) fn preset_on_host(algorithm: &str, env: &str) -> Result<Option<Preset>> {
-    found(GYMNASIUM_FILES, algorithm, env.split('?').next().unwrap_or(env))
+    found(HOST_FILES, algorithm, env.split('?').next().unwrap_or(env))
 }
 
 fn found(files: &[(&'static str, &'static str, &'static str)], algorithm: &str, env: &str) -> Result<Option<Preset>> {
@@ -161,7 +170,7 @@ fn found(files: &[(&'static str, &'static str, &'static str)], algorithm: &str, 
 }
 
 fn parse(algorithm: &'static str, env: &'static str, text: &'static str) -> Result<Preset> {
-    let name = format!("{algorithm}-{}", env.trim_start_matches(GYMNASIUM));
+    let name = format!("{algorithm}-{}", name_in_python(env).unwrap_or(env));
     let wrong = |problem: String| Error::config(format!("preset {name}"), problem);
     let mut settings: Table = toml::from_str(text).map_err(|e| wrong(e.message().to_owned()))?;
     let steps = match settings.remove("steps") {
