@@ -141,18 +141,19 @@ class Bench:
     def __init__(self, options):
         self.options = options
 
-    def output(self, command, first):
+    def output(self, command, first, folder=MODULES):
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         command = [*first, *map(str, command)]
-        done = subprocess.run(command, env=environment, cwd=MODULES, capture_output=True, text=True)
+        done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(f"{command}: {done.stderr}")
         return done.stdout
 
     def peer(self, name, first=()):
         python = self.options.stable_baselines if name == "sb3" else sys.executable
-        said = self.output([python, Path(__file__).resolve(), "--peer", name, "--seconds", self.options.seconds], first)
-        return float(said.split()[-1])
+        command = [python, Path(__file__).resolve(), "--peer", name, "--seconds", self.options.seconds]
+        with tempfile.TemporaryDirectory() as folder:  # MuJoCo writes a file of warnings
+            return float(self.output(command, first, folder).split()[-1])
 
     def ours(self, env, envs, workers, first=()):
         """Microseconds in which our workers step environments."""

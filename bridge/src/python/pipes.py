@@ -47,44 +47,29 @@ def _end_with(parent):
 _end_with(int(sys.argv[1]))
 
 SPIN = 200e-6  # seconds of asking before sleeping: waking from sleep takes a step's time
-TAKEN = 5e-6  # seconds of a yield that gave the core to another program
+os.set_blocking(REQUESTS, False)
 _poll = select.poll()
 _poll.register(REQUESTS, select.POLLIN)
 
 
-class Patience:
-    """Waits for a message by asking for it again and again; asleep, where others want the core."""
-
-    def __init__(self):
-        self.taken = 0  # messages in a row during which another program had the core
-        self.asleep = 0  # messages still to wait for asleep
-
-    def wait(self):
-        """Returns when there is a message, or when it is time for a read that sleeps."""
-        if self.asleep:
-            self.asleep -= 1
-            return
-        if _poll.poll(0):
-            return
-        now = time.perf_counter()
-        until, taken = now + SPIN, False
-        while now < until:
-            os.sched_yield()
-            before, now = now, time.perf_counter()
-            taken = taken or now - before > TAKEN
-            if _poll.poll(0):
-                break
-        self.taken = self.taken + 1 if taken else 0
-        if self.taken == 3:  # once may be the system's own work
-            self.taken, self.asleep = 0, 100
-
-
 def _read_some(view):
     """Reads at least one byte into `view`; ends the process where the parent has closed the pipe."""
-    count = os.readv(REQUESTS, [view])
-    if count == 0:
-        os._exit(0)
-    return count
+    until = 0.0
+    while True:
+        try:
+            count = os.readv(REQUESTS, [view])
+            if count == 0:
+                os._exit(0)
+            return count
+        except BlockingIOError:
+            pass
+        now = time.perf_counter()
+        if not until:
+            until = now + SPIN
+        elif now > until:
+            _poll.poll()
+            continue
+        os.sched_yield()
 
 
 class Requests:
@@ -92,11 +77,9 @@ class Requests:
 
     def __init__(self):
         self.buffer = memoryview(bytearray(1 << 16))
-        self.patience = Patience()
 
     def next(self):
         """The next message without its length; it is valid until the next call."""
-        self.patience.wait()
         got = 0
         while got < 4:
             got += _read_some(self.buffer[got:])

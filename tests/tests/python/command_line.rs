@@ -63,7 +63,7 @@ fn runs_are_the_same_for_any_number_of_workers() {
 fn a_run_with_a_memory_is_killed_and_goes_on() {
     let Some((dir, python)) = sandbox() else { return };
     let train = format!(
-        "train dqn --env gymnasium:CartPole-v1 --steps 6000 --eval-every 0 --save-every 0 --set hidden=[8] --out run {python}"
+        "train dqn --env gymnasium:CartPole-v1 --steps 20000 --eval-every 0 --save-every 0 --set hidden=[8] --out run {python}"
     );
     let mut begun = 0;
     for kill in 0..3 {
@@ -81,7 +81,7 @@ fn a_run_with_a_memory_is_killed_and_goes_on() {
     assert!(fs::read_dir(dir.join("run")).unwrap().any(|e| e.unwrap().path().is_dir()), "segments of the memory");
     let done = dir.run(&format!("train --resume run {python}"));
     assert_eq!(done.code, Some(0), "{done:?}");
-    assert!(done.out.contains("6 000 / 6 000") || done.out.contains("saved run"), "{}", done.out);
+    assert!(done.out.contains("20 000 / 20 000") || done.out.contains("saved run"), "{}", done.out);
 }
 
 #[test]
