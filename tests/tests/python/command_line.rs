@@ -63,7 +63,8 @@ fn runs_are_the_same_for_any_number_of_workers() {
 fn a_run_with_a_memory_is_killed_and_goes_on() {
     let Some((dir, python)) = sandbox() else { return };
     let train = format!(
-        "train dqn --env gymnasium:CartPole-v1 --steps 20000 --eval-every 0 --save-every 0 --set hidden=[8] --out run {python}"
+        "train dqn --env gymnasium:CartPole-v1 --steps 20000 --eval-every 0 --save-every 0 --set hidden=[8] --out run \
+         {python}"
     );
     let mut begun = 0;
     for kill in 0..3 {

@@ -40,8 +40,8 @@ fn options(workers: usize) -> Option<Options> {
     Some(Options { python: Some(interpreter()?), workers: Some(workers), time_limit, say })
 }
 
-/// The place of an environment of `python/envs_under_test.py`, as seen from the package's folder, where tests run; or of
-/// Gymnasium's own.
+/// The place of an environment of `python/envs_under_test.py`, as seen from the package's folder, where tests run; or
+/// of Gymnasium's own.
 fn place(id: &str, options: &Options) -> Result<EnvPlace> {
     let name = match id {
         id if id.contains("-v0") => format!("gymnasium:python.envs_under_test:{id}"),
