@@ -28,6 +28,8 @@ mod spec;
 #[cfg(unix)]
 mod failure;
 #[cfg(unix)]
+mod fault_log;
+#[cfg(unix)]
 mod message;
 #[cfg(unix)]
 mod outcome;

@@ -5,23 +5,17 @@ use std::time::Duration;
 
 use quickstudy_core::backend::LocalFuture;
 use quickstudy_core::env::EnvSpec;
-use quickstudy_core::host::{Chance, EnvPlace, Executor, FaultKind, Faults, Fleet, FleetSize, Stepped, Tolerance};
+use quickstudy_core::host::{Chance, EnvPlace, Executor, FaultKind, Faults, Fleet, FleetSize, Stepped};
 use quickstudy_core::rng::Key;
 use quickstudy_core::{Error, Result};
 
 use crate::deck::Deck;
 use crate::failure::Failure;
+use crate::fault_log::FaultLog;
 use crate::message::{HEAD, Message, kind};
 use crate::outcome::{End, Outcome};
 use crate::pool::{Ask, Pool};
 use crate::worker::Worker;
-
-/// Faults that are shown one by one; of later ones, each whose number is a power of two.
-const SHOWN: u64 = 8;
-/// From this many faults on, their share among all steps may not be above one in [`RARE`].
-const MANY: u64 = 100;
-/// Steps for each fault, where there are many.
-const RARE: u64 = 20;
 
 /// An executor whose environments are in processes of Python, an equal number in each. A step is one message to each
 /// process.
@@ -40,12 +34,10 @@ pub struct Workers {
     /// The tasks that are drawn; none where there are no tasks.
     deck: Option<Deck>,
     tasks: Option<Vec<Vec<f64>>>,
-    faults: Faults,
-    in_a_row: u32,
+    log: FaultLog,
     limit: Duration,
     render: bool,
     message: Message,
-    steps: u64,
 }
 
 /// The use that is made of an executor.
@@ -108,12 +100,10 @@ impl Workers {
             members: Vec::with_capacity(count),
             deck: None,
             tasks: None,
-            faults: Faults::default(),
-            in_a_row: Tolerance::default().in_a_row,
+            log: FaultLog::new(pool),
             limit: options.time_limit,
             render,
             message: Message::default(),
-            steps: 0,
         };
         for number in 0..count {
             let first = envs * number / count;
@@ -155,34 +145,39 @@ impl Workers {
         Some((member.first..member.first + member.count).flat_map(|number| tasks[number / each].clone()).collect())
     }
 
-    /// Makes a worker in a member's place, gives it its tasks, and returns the first observations of new episodes.
-    fn begin_anew(&mut self, number: usize, keys: &[Key]) -> std::result::Result<Vec<f64>, Failure> {
-        let member = &self.members[number];
+    /// Makes a worker in an empty place, and gives it its tasks.
+    fn fill(&mut self, number: usize) -> std::result::Result<(), Failure> {
         let said = |error: Error| Failure::new(FaultKind::Died, error.to_string());
-        let mut worker = match self.members[number].worker.is_some() {
-            true => self.members[number].worker.take().ok_or_else(|| Failure::garbled("nothing"))?,
-            false => {
-                let mut worker = self.pool.asked(self.ask(member)).map_err(said)?;
-                self.pool.described(&mut worker).map_err(said)?;
-                if let Some(tasks) = self.tasks_of(member) {
-                    worker.send(Message::default().begin(kind::SET_TASKS).numbers(&tasks).end(), self.limit)?;
-                    worker.receive(kind::SET_TASKS, self.pool.starting())?;
-                }
-                worker
-            }
-        };
-        let Member { first, count, .. } = self.members[number];
-        let seeds = Self::seeds(&self.fleet, first, count, keys);
-        worker.send(self.message.begin(kind::RESET).words(seeds).end(), self.limit)?;
-        let width = self.fleet.observations();
-        let outcome = Outcome::read(worker.receive(kind::OUTCOME, self.limit)?, count, width)?;
-        let (seen, raised) = (outcome.observations().collect(), outcome.raised);
-        for raised in raised {
-            let env = first + raised.env.unwrap_or(0);
-            self.count(env, &raised.failure()).map_err(said)?;
+        let mut worker = self.pool.asked(self.ask(&self.members[number])).map_err(said)?;
+        self.pool.described(&mut worker).map_err(said)?;
+        if let Some(tasks) = self.tasks_of(&self.members[number]) {
+            worker.send(self.message.begin(kind::SET_TASKS).numbers(&tasks).end(), self.limit)?;
+            worker.receive(kind::SET_TASKS, self.pool.starting())?;
         }
-        self.pool.show(&worker);
         self.members[number].worker = Some(worker);
+        Ok(())
+    }
+
+    /// Asks a worker for new episodes; [`take_first`](Workers::take_first) waits for its answer.
+    fn ask_first(&mut self, number: usize, keys: &[Key]) -> std::result::Result<(), Failure> {
+        let Member { worker, first, count, .. } = &mut self.members[number];
+        let seeds = Self::seeds(&self.fleet, *first, *count, keys);
+        let message = self.message.begin(kind::RESET).words(seeds).end();
+        worker.as_mut().ok_or_else(ended)?.send(message, self.limit)
+    }
+
+    /// Waits for the first observations of a worker's new episodes.
+    fn take_first(&mut self, number: usize) -> std::result::Result<Vec<f64>, Failure> {
+        let Member { worker, first, count, .. } = &mut self.members[number];
+        let (first, worker) = (*first, worker.as_mut().ok_or_else(ended)?);
+        let message = worker.receive(kind::OUTCOME, self.limit)?;
+        let outcome = Outcome::read(message, *count, self.fleet.observations())?;
+        let (seen, raised) = (outcome.observations().collect(), outcome.raised);
+        self.pool.show(worker);
+        for raised in raised {
+            let said = |error: Error| Failure::new(FaultKind::Failed, error.to_string());
+            self.count(first + raised.env.unwrap_or(0), &raised.failure()).map_err(said)?;
+        }
         Ok(seen)
     }
 
@@ -196,8 +191,9 @@ impl Workers {
             member.failures += 1;
             let (failures, first, last) = (member.failures, member.first, member.first + member.count - 1);
             let which = if first == last { format!("number {first}") } else { format!("numbers {first} to {last}") };
-            self.note(failures, &which, &failure)?;
-            match self.begin_anew(number, keys) {
+            self.log.note(failures, &which, &failure)?;
+            let begun = self.fill(number).and_then(|()| self.ask_first(number, keys));
+            match begun.and_then(|()| self.take_first(number)) {
                 Ok(seen) => return Ok(seen),
                 Err(again) => failure = again,
             }
@@ -207,31 +203,7 @@ impl Workers {
     /// Counts a failure of an environment that its worker has replaced.
     fn count(&mut self, env: usize, failure: &Failure) -> Result<()> {
         self.episodes.failures[env] += 1;
-        self.note(self.episodes.failures[env], &format!("number {env}"), failure)
-    }
-
-    /// Counts a fault and shows it. The one too many is an error.
-    fn note(&mut self, in_a_row: u32, which: &str, failure: &Failure) -> Result<()> {
-        let Failure { kind, problem } = failure;
-        let error = |problem: String| Error::Environment { name: self.fleet.spec.name.clone(), problem };
-        self.faults.count(*kind, error(format!("{which}: {problem}")));
-        let total = self.faults.total();
-        if in_a_row > self.in_a_row {
-            return Err(error(format!(
-                "{which} failed {in_a_row} times with no step in between, the last time: {problem}"
-            )));
-        }
-        if total > MANY && total * RARE > self.steps {
-            let problem =
-                format!("{total} failures in {} steps are too many; the last one, {which}: {problem}", self.steps);
-            return Err(error(problem));
-        }
-        if total <= SHOWN || total.is_power_of_two() {
-            let line = problem.lines().next().unwrap_or_default();
-            let count = if total == 1 { String::new() } else { format!(" ({total} faults so far)") };
-            self.pool.say(&format!("{which}: {line}; replaced, and its episode counts as cut off{count}"));
-        }
-        Ok(())
+        self.log.note(self.episodes.failures[env], &format!("number {env}"), failure)
     }
 
     /// Gives up what workers are at: they may be in the middle of a message.
@@ -247,12 +219,20 @@ impl Workers {
     fn reset_all(&mut self, keys: &[Key]) -> Result<Vec<f64>> {
         self.fleet.expect("keys", keys.len(), self.fleet.tasks)?;
         let mut all = Vec::with_capacity(self.fleet.num_envs() * self.fleet.observations());
-        for number in 0..self.members.len() {
-            let first = match self.begin_anew(number, keys) {
+        // All of them are asked before the first is waited for.
+        let members = self.members.len();
+        let ask = |number: usize| {
+            if self.members[number].worker.is_none() {
+                self.fill(number)?;
+            }
+            self.ask_first(number, keys)
+        };
+        let asked: Vec<_> = (0..members).map(ask).collect();
+        for (number, asked) in asked.into_iter().enumerate() {
+            all.extend(match asked.and_then(|()| self.take_first(number)) {
                 Ok(first) => first,
                 Err(failure) => self.replace(number, failure, keys)?,
-            };
-            all.extend(first);
+            });
         }
         self.episodes.lengths.fill(0);
         self.episodes.seen.clone_from(&all);
@@ -272,10 +252,10 @@ impl Workers {
             let message = self.message.begin(kind::STEP).words(seeds).numbers(own).end();
             sent.push(match worker {
                 Some(worker) => worker.send(message, self.limit),
-                None => Err(Failure::new(FaultKind::Died, "it has ended")),
+                None => Err(ended()),
             });
         }
-        self.steps += self.fleet.num_envs() as u64;
+        self.log.add_steps(self.fleet.num_envs());
         let mut stepped = Stepped::default();
         for (number, sent) in sent.into_iter().enumerate() {
             match sent.and_then(|()| self.take(number, &mut stepped)) {
@@ -299,7 +279,7 @@ impl Workers {
     fn take(&mut self, number: usize, all: &mut Stepped) -> std::result::Result<Vec<(usize, Failure)>, Failure> {
         let Workers { members, fleet, episodes, limit, pool, .. } = self;
         let Member { worker, first, count, failures } = &mut members[number];
-        let Some(worker) = worker else { return Err(Failure::new(FaultKind::Died, "it has ended")) };
+        let worker = worker.as_mut().ok_or_else(ended)?;
         let (o, n) = (fleet.observations(), *count);
         let outcome = Outcome::read(worker.receive(kind::OUTCOME, *limit)?, n, o)?;
         *failures = 0;
@@ -363,16 +343,19 @@ impl Workers {
         }
         self.tasks = Some(tasks.to_vec());
         // The next reset makes workers, and gives them their tasks, where there are none.
+        let (limit, starting) = (self.limit, self.pool.starting());
+        let mut told = Vec::with_capacity(self.members.len());
         for number in 0..self.members.len() {
-            let Some(own) = self.tasks_of(&self.members[number]) else { continue };
-            let (limit, starting) = (self.limit, self.pool.starting());
-            let Some(worker) = &mut self.members[number].worker else { continue };
+            let own = self.tasks_of(&self.members[number]).unwrap_or_default();
             let message = self.message.begin(kind::SET_TASKS).numbers(&own).end();
-            let told =
-                worker.send(message, limit).and_then(|()| Ok(worker.receive(kind::SET_TASKS, starting).map(drop)?));
-            if let Err(failure) = told {
+            told.push(self.members[number].worker.as_mut().map(|worker| worker.send(message, limit)));
+        }
+        for (number, told) in told.into_iter().enumerate() {
+            let (Some(told), Some(worker)) = (told, &mut self.members[number].worker) else { continue };
+            let taken = told.and_then(|()| Ok(worker.receive(kind::SET_TASKS, starting).map(drop)?));
+            if let Err(failure) = taken {
                 self.members[number].worker = None;
-                self.note(0, &format!("worker {number}"), &failure)?;
+                self.log.note(0, &format!("worker {number}"), &failure)?;
             }
         }
         Ok(())
@@ -380,6 +363,10 @@ impl Workers {
 
     /// A picture of an environment: that after its last step, also where an episode ended with it.
     pub(crate) fn picture(&mut self, env: usize) -> Result<(usize, usize, Vec<u8>)> {
+        self.drawn(env).inspect_err(|_| self.abandon())
+    }
+
+    fn drawn(&mut self, env: usize) -> Result<(usize, usize, Vec<u8>)> {
         let problem =
             |failure: Failure| Error::Environment { name: self.fleet.spec.name.clone(), problem: failure.problem };
         let member = self.members.iter_mut().find(|member| (member.first..member.first + member.count).contains(&env));
@@ -401,11 +388,14 @@ impl Workers {
     }
 }
 
+/// The failure of a worker that is not there.
+fn ended() -> Failure {
+    Failure::new(FaultKind::Died, "the process has ended")
+}
+
 impl Drop for Workers {
     fn drop(&mut self) {
-        if self.faults.total() > SHOWN {
-            self.pool.say(&format!("{} faults in all", self.faults.total()));
-        }
+        self.log.end();
         for worker in self.members.drain(..).filter_map(|member| member.worker) {
             self.pool.show(&worker);
             self.pool.give_back(worker);
@@ -436,6 +426,6 @@ impl Executor for Workers {
     }
 
     fn faults(&self) -> Faults {
-        self.faults.clone()
+        self.log.faults().clone()
     }
 }

@@ -46,7 +46,7 @@ fn a_run_is_evaluated_recorded_and_opened_without_python() {
 }
 
 #[test]
-fn runs_are_the_same_for_any_number_of_workers() {
+fn runs_are_the_same_for_any_number_of_workers_and_of_seeds() {
     let Some((dir, python)) = sandbox() else { return };
     let snapshot = |workers: usize| {
         let out = format!("w{workers}");
@@ -57,6 +57,12 @@ fn runs_are_the_same_for_any_number_of_workers() {
     };
     let one = snapshot(1);
     assert!(snapshot(2) == one && snapshot(4) == one);
+    // And beside another seed.
+    let both = PPO.replace("--out run", "--out both --seed 0..2");
+    let done = dir.run(&format!("{both} --workers 3 {python}"));
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let of_seed = |seed: u32| dir.join(&format!("both/gymnasium-CartPole-v1-ppo-s{seed}/last.safetensors"));
+    assert!(fs::read(of_seed(0)).unwrap() == one && fs::read(of_seed(1)).unwrap() != one);
 }
 
 #[test]
