@@ -4,7 +4,7 @@ use crate::plan::{Plan, Request};
 use clap::{Args as _, FromArgMatches as _};
 
 /// Flags of `train` that are no keys of a configuration, with the reason.
-const NO_KEYS: [(&str, &str); 10] = [
+const NO_KEYS: [(&str, &str); 13] = [
     ("config", "names the file of keys"),
     ("set", "sets any key"),
     ("out", "names the folder in which the configuration is written"),
@@ -12,6 +12,9 @@ const NO_KEYS: [(&str, &str); 10] = [
     ("device", "belongs to the machine, and a run may go on on another one"),
     ("threads", "belongs to the machine, and any number gives the same bits"),
     ("memory", "belongs to the machine"),
+    ("python", "belongs to the machine"),
+    ("workers", "belongs to the machine, and any number gives the same bits"),
+    ("env-timeout", "belongs to the machine"),
     ("save-every", "changes when snapshots are written, and nothing in them"),
     ("debug", "looks for a mistake in this one command"),
     ("print-config", "trains nothing"),
