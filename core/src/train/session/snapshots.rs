@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::seed_progress::SeedProgress;
 use crate::algo::StateEntry;
+use crate::env::find;
 use crate::nn::Layout;
 use crate::train::saved::finished;
 use crate::train::saved::host_episodes;
@@ -231,7 +232,9 @@ impl<'a> Snapshots<'a> {
         if entries.iter().any(|entry| entry.name == seed_array::name("env_state")) {
             header.state = setup.env.state_names();
         }
-        header.spec = setup.env.on_host().then(|| setup.env.spec().clone());
+        // A built-in environment is found by its name, wherever it was played.
+        let told = setup.env.on_host() && find(env, &[]).is_err();
+        header.spec = told.then(|| setup.env.spec().clone());
         let bytes = snapshot::encode(header, &entries)?;
         drop(entries);
         self.check(&bytes).map_err(unsaved)?;
