@@ -17,15 +17,16 @@ pub(crate) struct Deck {
 }
 
 impl Deck {
-    /// A deck of at least one class; those without goals are left out.
-    pub fn new(classes: Vec<(usize, Range<usize>)>) -> Deck {
-        Deck { classes: classes.into_iter().filter(|(_, goals)| !goals.is_empty()).collect() }
+    /// A deck of these classes, without those that have no goals; none if that leaves nothing.
+    pub fn new(mut classes: Vec<(usize, Range<usize>)>) -> Option<Deck> {
+        classes.retain(|(_, goals)| !goals.is_empty());
+        (!classes.is_empty()).then_some(Deck { classes })
     }
 
     /// The class and the goal of each chance.
     pub fn deal(&self, chances: &[Chance]) -> Vec<Vec<f64>> {
         let task = |chance: &Chance| {
-            let count = self.classes.len().max(1);
+            let count = self.classes.len();
             let (class, goals) = &self.classes[chance.element as usize % count];
             let order = Permutation::new(fold_in(chance.key, *class as u32), goals.len() as u32);
             let goal = order.apply((chance.element as usize / count % goals.len()) as u32);
@@ -48,7 +49,7 @@ mod tests {
 
     #[test]
     fn places_keep_their_class_and_goals_come_again_when_all_others_have() {
-        let deck = Deck::new((10..15).map(|class| (class, 0..50)).collect());
+        let deck = Deck::new((10..15).map(|class| (class, 0..50)).collect()).unwrap();
         let tasks = deal(&deck, [1, 2], 250);
         assert!(tasks.iter().enumerate().all(|(place, [class, _])| *class == 10 + place % 5));
         assert_eq!(tasks.iter().collect::<HashSet<_>>().len(), 250);
@@ -62,7 +63,8 @@ mod tests {
 
     #[test]
     fn held_out_goals_are_no_others() {
-        let [train, test] = [0..50, 50..100].map(|goals| Deck::new(vec![(0, goals)]));
+        let [train, test] = [0..50, 50..100].map(|goals| Deck::new(vec![(0, goals)]).unwrap());
+        assert!(Deck::new(vec![(0, 3..3)]).is_none());
         let goals = |deck| deal(deck, [5, 5], 50).into_iter().map(|[_, goal]| goal).collect::<HashSet<_>>();
         assert_eq!((goals(&train), goals(&test)), ((0..50).collect(), (50..100).collect()));
     }

@@ -40,8 +40,8 @@ impl FaultLog {
         self.steps += count as u64;
     }
 
-    /// Counts a fault of `which` environments, the one of this number with no step in between, and shows it. The one too
-    /// many is an error.
+    /// Counts a fault of `which` environments, the one of this number with no step in between, and shows it. The one
+    /// too many is an error.
     pub fn note(&mut self, in_a_row: u32, which: &str, failure: &Failure) -> Result<()> {
         let Failure { kind, problem } = failure;
         let name = &self.pool.recipe().name;

@@ -29,7 +29,8 @@ impl Interpreter {
     /// [`Error::Config`] if there is none.
     pub fn find(asked: Option<&Path>) -> Result<Interpreter> {
         if let Some(path) = asked {
-            return Ok(Interpreter { path: in_folder(path), found: "--python".to_owned() });
+            let path = in_folder(path)?;
+            return Ok(Interpreter { path, found: "--python".to_owned() });
         }
         let beside = env::current_exe().ok().and_then(|program| {
             let names = if cfg!(windows) { ["python.exe", "python3.exe"] } else { ["python", "python3"] };
@@ -119,7 +120,14 @@ impl Interpreter {
 }
 
 /// The interpreter itself, where its virtual environment was named.
-fn in_folder(path: &Path) -> PathBuf {
+fn in_folder(path: &Path) -> Result<PathBuf> {
     let inside = path.join(IN_ENVIRONMENT);
-    if path.is_dir() && inside.is_file() { inside } else { path.to_owned() }
+    match (path.is_dir(), inside.is_file()) {
+        (true, true) => Ok(inside),
+        (true, false) => {
+            let problem = format!("{} (--python) is a folder without {IN_ENVIRONMENT}", path.display());
+            Err(Error::config(PYTHON, format!("{problem}; name an interpreter or its virtual environment")))
+        }
+        (false, _) => Ok(path.to_owned()),
+    }
 }

@@ -22,12 +22,14 @@ pub struct Options {
     pub time_limit: Duration,
     /// Gets lines for the user: what environments print, and notes.
     pub say: fn(&str),
+    /// Tells whether to stop waiting for environments: what runs is then [`Error::Interrupted`].
+    pub stop: fn() -> bool,
 }
 
 impl Default for Options {
     /// Finds an interpreter, runs a process per core, waits a minute, and says nothing.
     fn default() -> Options {
-        Options { python: None, workers: None, time_limit: Duration::from_secs(60), say: |_| {} }
+        Options { python: None, workers: None, time_limit: Duration::from_secs(60), say: |_| {}, stop: || false }
     }
 }
 
@@ -85,7 +87,7 @@ pub fn is_name(name: &str) -> bool {
 
 impl Recipe {
     /// Takes a name apart: `gymnasium:ID` or `metaworld:BENCHMARK`, behind a question mark keyword arguments,
-    /// `g=5.0&max_episode_steps=100`, whose values are JSON or else text. An id may begin with the module that
+    /// `g=5.0&max_episode_steps=100`, whose values are JSON, `True`, `False` or `None`, or else text. An id may begin with the module that
     /// registers it, `module:ID`. Benchmarks are `ML1-reach` and its like, `ML10`, `ML45`, `MT1-reach`, `MT10`
     /// and `MT50`.
     ///
@@ -105,7 +107,12 @@ impl Recipe {
             let (key, value) = pair.split_once('=').filter(|(key, _)| !key.is_empty()).ok_or_else(|| {
                 wrong(&format!("has `{pair}` among its arguments; write key=value, with & between them"))
             })?;
-            let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
+            let value = match value {
+                "True" => Value::Bool(true),
+                "False" => Value::Bool(false),
+                "None" => Value::Null,
+                other => serde_json::from_str(other).unwrap_or_else(|_| Value::String(other.to_owned())),
+            };
             if arguments.insert(key.to_owned(), value).is_some() {
                 return Err(wrong(&format!("has the argument `{key}` twice")));
             }
@@ -173,7 +180,7 @@ mod tests {
     fn names_are_taken_apart() {
         let plain = parse("gymnasium:CartPole-v1").unwrap();
         assert_eq!((plain.id.as_str(), plain.arguments.len()), ("CartPole-v1", 0));
-        let recipe = parse("gymnasium:my.module:Own-v0?g=5.0&max_episode_steps=100&map=4x4&slippery=false").unwrap();
+        let recipe = parse("gymnasium:my.module:Own-v0?g=5.0&max_episode_steps=100&map=4x4&slippery=False").unwrap();
         assert_eq!(recipe.id, "my.module:Own-v0");
         let all = serde_json::json!({"g": 5.0, "max_episode_steps": 100, "map": "4x4", "slippery": false});
         assert_eq!(Value::Object(recipe.arguments), all);

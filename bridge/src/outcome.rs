@@ -3,6 +3,8 @@
 use crate::failure::{Failure, Raised};
 use crate::message::{HEAD, numbers};
 
+/// Bytes of what one environment has raised, as JSON, at most.
+const LONGEST_EXCEPTION: usize = 1 << 16;
 const TERMINATED: u8 = 1;
 const FAILED: u8 = 4;
 
@@ -32,6 +34,11 @@ pub(crate) enum End {
 }
 
 impl<'a> Outcome<'a> {
+    /// Bytes of a message of `n` environments at most.
+    pub fn longest(n: usize, width: usize) -> usize {
+        HEAD + n * (16 * width + 10) + 8 + n * LONGEST_EXCEPTION
+    }
+
     /// Reads the message of `n` environments with observations of `width` numbers.
     pub fn read(message: &'a [u8], n: usize, width: usize) -> Result<Outcome<'a>, Failure> {
         let short = || Failure::garbled("fewer numbers than there are");
@@ -50,6 +57,10 @@ impl<'a> Outcome<'a> {
             [] => Vec::new(),
             json => serde_json::from_slice(json).map_err(|_| Failure::garbled("bytes behind its numbers"))?,
         };
+        let raised: Vec<Raised> = raised;
+        if raised.iter().any(|raised| raised.env.is_none_or(|env| env >= n)) {
+            return Err(Failure::garbled("an exception of no environment"));
+        }
         let all = numbers(rewards).chain(numbers(observations)).chain(numbers(last));
         match all.into_iter().all(f64::is_finite) {
             true => Ok(Outcome { rewards, observations, flags, success, last, raised, width }),

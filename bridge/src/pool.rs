@@ -1,6 +1,6 @@
 //! The workers of one environment: those that wait, and how further ones are made.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -17,6 +17,10 @@ use crate::worker::{Worker, Wrong};
 
 /// The least time that a worker has to make its environments: importing takes longer than a step.
 const STARTING: Duration = Duration::from_secs(120);
+/// The least time in which a worker that has waited makes other environments.
+const WAKING: Duration = Duration::from_secs(30);
+/// Bytes of a description: goals of Meta-World take some hundred thousand.
+const LONGEST: usize = 1 << 26;
 
 /// Environments that a worker is to have.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,6 +44,8 @@ pub(crate) struct Pool {
     idle: RefCell<Vec<Worker>>,
     /// Goals that the first worker has found.
     made: OnceCell<Value>,
+    /// True when a worker has made environments: later failures are no mistakes of the user.
+    proved: Cell<bool>,
     /// Lines of prints that were shown: workers print the same.
     shown: RefCell<HashSet<String>>,
 }
@@ -51,6 +57,7 @@ impl Pool {
             interpreter: OnceCell::new(),
             idle: RefCell::default(),
             made: OnceCell::new(),
+            proved: Cell::new(false),
             shown: RefCell::default(),
         }
     }
@@ -105,7 +112,8 @@ impl Pool {
         };
         let mut worker = match idle() {
             Some(worker) => worker,
-            None => Worker::start(self.interpreter()?).map_err(|failure| self.cannot_start(failure))?,
+            None => Worker::start(self.interpreter()?, self.recipe.options.stop)
+                .map_err(|failure| self.cannot_start(failure))?,
         };
         worker.send(message, self.starting()).map_err(|failure| self.cannot_start(failure))?;
         Ok(worker)
@@ -113,7 +121,10 @@ impl Pool {
 
     /// Waits until a worker has made its environments.
     pub fn described(&self, worker: &mut Worker) -> Result<Described> {
-        let answer = worker.receive(kind::SPEC, self.starting()).map_err(|wrong| match wrong {
+        // One that has waited has imported all that it needs.
+        let limit = if worker.idle { self.recipe.options.time_limit.max(WAKING) } else { self.starting() };
+        worker.idle = false;
+        let answer = worker.receive(kind::SPEC, LONGEST, limit).map_err(|wrong| match wrong {
             Wrong::Raised(raised) => self.refused(&raised),
             Wrong::Failed(failure) => self.cannot_start(failure),
         })?;
@@ -123,11 +134,18 @@ impl Pool {
         if let Some(made) = &described.made {
             self.made.get_or_init(|| made.clone());
         }
+        self.proved.set(true);
         Ok(described)
     }
 
-    /// Takes a worker that is not needed at present.
-    pub fn give_back(&self, worker: Worker) {
+    /// True when a worker has made environments.
+    pub fn is_proved(&self) -> bool {
+        self.proved.get()
+    }
+
+    /// Takes a worker that is not needed at present: one that has answered all messages.
+    pub fn give_back(&self, mut worker: Worker) {
+        worker.idle = true;
         self.idle.borrow_mut().push(worker);
     }
 
@@ -175,7 +193,10 @@ impl Pool {
         {
             let install = interpreter.install(packages);
             let path = interpreter.path.display();
-            let problem = format!("{path} ({}) has no {module}; install it by `{install}`", interpreter.found);
+            let found = &interpreter.found;
+            let problem = format!(
+                "{path} ({found}) has no {module}; install it by `{install}`, or name another Python by --python"
+            );
             return Error::config(PYTHON, problem);
         }
         match raised.class.as_str() {

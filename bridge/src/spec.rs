@@ -4,7 +4,6 @@ use quickstudy_core::env::{ActionSpace, Choice, Classes, Dim, EnvSpec};
 use quickstudy_core::host::SUCCESS;
 use serde::Deserialize;
 use serde_json::Value;
-use std::ops::Range;
 
 use crate::deck::Deck;
 
@@ -110,8 +109,7 @@ impl Described {
         };
         let goals = |class: usize| part(self.goals.get(class).copied().unwrap_or(0), self.split.goal);
         let classes = part(self.classes.len(), self.split.class);
-        let classes: Vec<(usize, Range<usize>)> = classes.map(|class| (class, goals(class))).collect();
-        (!classes.is_empty()).then(|| Deck::new(classes))
+        Deck::new(classes.map(|class| (class, goals(class))).collect())
     }
 
     /// The names of the values that steps report.

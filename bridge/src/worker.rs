@@ -34,6 +34,10 @@ const SINGLE: [&str; 3] = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_T
 const LOOK: Duration = Duration::from_millis(200);
 /// Time in which a process that has closed its pipe ends.
 const ENDING: Duration = Duration::from_secs(2);
+/// Time in which a worker closes its environments.
+const CLOSING: Duration = Duration::from_secs(1);
+/// Bytes of an exception's text and traceback at most, and of anything else that is as short.
+const LONGEST_ERROR: usize = 1 << 17;
 /// Lines of a worker's prints that an error quotes.
 const QUOTED: usize = 8;
 
@@ -42,11 +46,18 @@ const QUOTED: usize = 8;
 #[derive(Debug)]
 pub(crate) struct Worker {
     child: Child,
-    to: ChildStdin,
+    /// The pipe of messages; none once it is closed.
+    to: Option<ChildStdin>,
     from: ChildStdout,
     said: StandardError,
     /// The last answer.
     answer: Vec<u8>,
+    /// True when it has failed: it is not asked to end, but killed.
+    broken: bool,
+    /// True while it waits in a pool.
+    pub idle: bool,
+    /// Tells whether waiting is to stop.
+    stop: fn() -> bool,
 }
 
 /// How an answer went wrong.
@@ -75,7 +86,7 @@ impl From<Wrong> for Failure {
 
 impl Worker {
     /// Starts a process.
-    pub fn start(interpreter: &Interpreter) -> Result<Worker, Failure> {
+    pub fn start(interpreter: &Interpreter, stop: fn() -> bool) -> Result<Worker, Failure> {
         let failed = |what: &str, error: &dyn std::fmt::Display| {
             let problem = format!("{} ({}) {what}: {error}", interpreter.path.display(), interpreter.found);
             Failure::new(FaultKind::Died, problem)
@@ -91,10 +102,11 @@ impl Worker {
         let (Some(to), Some(from), Some(prints)) = pipes else {
             return Err(failed("has no pipes", &"they were asked for"));
         };
-        let worker = Worker { child, to, from, said: StandardError::watch(prints), answer: vec![0; 1 << 16] };
         // A stopped worker takes no more than its pipe holds, and a write must not wait for it without an end.
-        fcntl(worker.to.as_fd(), FcntlArg::F_SETFL(OFlag::O_NONBLOCK))
-            .map_err(|error| failed("has a pipe that cannot be set", &error))?;
+        let set = fcntl(to.as_fd(), FcntlArg::F_SETFL(OFlag::O_NONBLOCK));
+        let (said, answer) = (StandardError::watch(prints), vec![0; 1 << 16]);
+        let worker = Worker { child, to: Some(to), from, said, answer, broken: false, idle: false, stop };
+        set.map_err(|error| failed("has a pipe that cannot be set", &error))?;
         Ok(worker)
     }
 
@@ -109,14 +121,19 @@ impl Worker {
     }
 
     /// Sends a message.
-    pub fn send(&mut self, mut message: &[u8], limit: Duration) -> Result<(), Failure> {
+    pub fn send(&mut self, message: &[u8], limit: Duration) -> Result<(), Failure> {
+        self.sent(message, limit).inspect_err(|_| self.broken = true)
+    }
+
+    fn sent(&mut self, mut message: &[u8], limit: Duration) -> Result<(), Failure> {
         let until = Instant::now() + limit;
         while !message.is_empty() {
-            match self.to.write(message) {
+            let Some(to) = &mut self.to else { return Err(self.ended()) };
+            match to.write(message) {
                 Ok(count) => message = &message[count..],
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    wait(&mut self.child, self.to.as_fd(), PollFlags::POLLOUT, until, limit)
+                    wait(&mut self.child, to.as_fd(), PollFlags::POLLOUT, (until, limit), self.stop)
                         .map_err(|failure| quoting(&self.said, failure))?;
                 }
                 Err(_) => return Err(self.ended()),
@@ -125,12 +142,18 @@ impl Worker {
         Ok(())
     }
 
-    /// Waits for the answer, which must be of kind `wanted`.
-    pub fn receive(&mut self, wanted: u8, limit: Duration) -> Result<&[u8], Wrong> {
+    /// Waits for the answer, which must be of kind `wanted` and have at most `most` bytes.
+    pub fn receive(&mut self, wanted: u8, most: usize, limit: Duration) -> Result<&[u8], Wrong> {
+        let taken = self.received(wanted, most, limit);
+        self.broken |= matches!(taken, Err(Wrong::Failed(_)));
+        taken.map(|length| &self.answer[..length])
+    }
+
+    fn received(&mut self, wanted: u8, most: usize, limit: Duration) -> Result<usize, Wrong> {
         let until = Instant::now() + limit;
         let (mut got, mut end) = (0, HEAD);
         while got < end {
-            wait(&mut self.child, self.from.as_fd(), PollFlags::POLLIN, until, limit)
+            wait(&mut self.child, self.from.as_fd(), PollFlags::POLLIN, (until, limit), self.stop)
                 .map_err(|failure| quoting(&self.said, failure))?;
             match self.from.read(&mut self.answer[got..]) {
                 Ok(0) => return Err(self.ended().into()),
@@ -140,8 +163,8 @@ impl Worker {
             }
             if let Some(length) = self.answer[..got].first_chunk() {
                 end = 4 + u32::from_le_bytes(*length) as usize;
-                if end < HEAD {
-                    return Err(Failure::garbled("a message that is too short").into());
+                if end < HEAD || end > most.max(LONGEST_ERROR) {
+                    return Err(Failure::garbled(&format!("a message of {end} bytes")).into());
                 }
                 if self.answer.len() < end {
                     self.answer.resize(end, 0);
@@ -151,7 +174,7 @@ impl Worker {
         let message = &self.answer[..end];
         match message[4] {
             _ if got > end => Err(Failure::garbled("more than it was asked for").into()),
-            found if found == wanted => Ok(message),
+            found if found == wanted => Ok(end),
             kind::ERROR => match serde_json::from_slice(&message[HEAD..]) {
                 Ok(raised) => Err(Wrong::Raised(raised)),
                 Err(_) => Err(Failure::garbled("an error that cannot be read").into()),
@@ -178,6 +201,12 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
+        // At the end of its messages it closes its environments.
+        drop(self.to.take());
+        let until = Instant::now() + CLOSING;
+        while !self.broken && self.lives() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(2));
+        }
         // The whole group, as environments may have started processes. Where it has ended there is nothing to do.
         if let Ok(id) = i32::try_from(self.child.id()) {
             let _ = killpg(Pid::from_raw(id), Signal::SIGKILL);
@@ -188,7 +217,13 @@ impl Drop for Worker {
 
 /// Waits until a pipe is ready, the process has ended, or the time is over. After a pause of this whole process, an
 /// answer that is there counts, however late it is.
-fn wait(child: &mut Child, pipe: BorrowedFd, ready: PollFlags, until: Instant, limit: Duration) -> Result<(), Failure> {
+fn wait(
+    child: &mut Child,
+    pipe: BorrowedFd,
+    ready: PollFlags,
+    (until, limit): (Instant, Duration),
+    stop: fn() -> bool,
+) -> Result<(), Failure> {
     loop {
         let left = until.saturating_duration_since(Instant::now());
         let timeout = PollTimeout::try_from(left.min(LOOK)).unwrap_or(PollTimeout::ZERO);
@@ -196,6 +231,7 @@ fn wait(child: &mut Child, pipe: BorrowedFd, ready: PollFlags, until: Instant, l
             Ok(0) if left.is_zero() => {
                 return Err(Failure::new(FaultKind::Hung, format!("took longer than {limit:?}")));
             }
+            Ok(0) if stop() => return Err(Failure::new(FaultKind::Hung, "was stopped")),
             Ok(0) => {
                 if let Ok(Some(status)) = child.try_wait() {
                     return Err(died(status));
@@ -227,5 +263,5 @@ fn quoting(said: &StandardError, failure: Failure) -> Failure {
     if last.is_empty() {
         return failure;
     }
-    Failure { problem: format!("{}; it printed last:\n{}", failure.problem, last.join("\n")), ..failure }
+    Failure { problem: format!("{}; it printed last: {}", failure.problem, last.join(" | ")), ..failure }
 }

@@ -15,6 +15,7 @@ use crate::fault_log::FaultLog;
 use crate::message::{HEAD, Message, kind};
 use crate::outcome::{End, Outcome};
 use crate::pool::{Ask, Pool};
+use crate::spec::Described;
 use crate::worker::Worker;
 
 /// An executor whose environments are in processes of Python, an equal number in each. A step is one message to each
@@ -58,6 +59,19 @@ struct Member {
     /// Failures since its last answer.
     failures: u32,
 }
+
+impl Member {
+    /// The numbers of its environments, in messages.
+    fn which(&self) -> String {
+        match self.count {
+            1 => format!("number {}", self.first),
+            count => format!("numbers {} to {}", self.first, self.first + count - 1),
+        }
+    }
+}
+
+/// Bytes of a picture at most.
+const LARGEST_PICTURE: usize = 1 << 28;
 
 /// Where environments are in their episodes.
 #[derive(Default)]
@@ -105,16 +119,15 @@ impl Workers {
             render,
             message: Message::default(),
         };
+        let mut asked = Vec::with_capacity(count);
         for number in 0..count {
             let first = envs * number / count;
-            let mut member = Member { worker: None, first, count: envs * (number + 1) / count - first, failures: 0 };
-            member.worker = Some(pool.asked(workers.ask(&member))?);
+            let member = Member { worker: None, first, count: envs * (number + 1) / count - first, failures: 0 };
+            asked.push(pool.asked(workers.ask(&member)));
             workers.members.push(member);
         }
-        for member in &mut workers.members {
-            let Some(worker) = &mut member.worker else { continue };
-            let described = pool.described(worker)?;
-            pool.show(worker);
+        for (number, asked) in asked.into_iter().enumerate() {
+            let described = workers.made(number, asked)?;
             if render && !described.pictures {
                 return Err(pool.recipe().error("it cannot be drawn: its render modes have no rgb_array"));
             }
@@ -125,16 +138,48 @@ impl Workers {
         Ok(workers)
     }
 
+    /// Waits until a worker has made its environments. One that fails is replaced, unless none has ever made them.
+    fn made(&mut self, number: usize, mut asked: Result<Worker>) -> Result<Described> {
+        loop {
+            let described = asked.and_then(|mut worker| {
+                let described = self.pool.described(&mut worker)?;
+                self.pool.show(&worker);
+                Ok((worker, described))
+            });
+            let error = match described {
+                Ok((worker, described)) => {
+                    self.members[number].worker = Some(worker);
+                    return Ok(described);
+                }
+                Err(error) if self.is_stopped() => return Err(error),
+                Err(error) if !self.pool.is_proved() => return Err(error),
+                Err(error) => error,
+            };
+            let member = &mut self.members[number];
+            member.failures += 1;
+            let (failures, which) = (member.failures, member.which());
+            self.log.note(failures, &which, &Failure::new(FaultKind::Died, error.to_string()))?;
+            asked = self.pool.asked(self.ask(&self.members[number]));
+        }
+    }
+
+    /// True if nothing is to be waited for any more.
+    fn is_stopped(&self) -> bool {
+        (self.pool.recipe().options.stop)()
+    }
+
     fn ask(&self, member: &Member) -> Ask {
         Ask { count: member.count, horizon: self.fleet.horizon, first: member.first, render: self.render }
     }
 
-    /// The seeds of the episodes that environments begin with these keys, one key per group.
-    fn seeds(fleet: &Fleet, first: usize, count: usize, keys: &[Key]) -> impl Iterator<Item = u32> {
-        let seed = |number: usize| {
+    /// The seeds of the episodes that environments begin with these keys, one key per group: other ones for each attempt,
+    /// since an episode may fail by its seed.
+    fn seeds(fleet: &Fleet, first: usize, count: usize, keys: &[Key], attempt: u32) -> impl Iterator<Item = u32> {
+        let other = attempt.wrapping_mul(0x1f83_d9ab);
+        let seed = move |number: usize| {
             let (task, copy) = (number / fleet.envs_per_task, number % fleet.envs_per_task);
             // Older environments hand seeds on to generators that take 31 bits.
-            (Chance { key: keys[task], element: copy as u32 }.seed() as u32) & 0x7fff_ffff
+            (Chance { key: keys[task], element: copy as u32 }.seed() as u32).wrapping_add(other) & 0x7fff_ffff
         };
         (first..first + count).map(seed)
     }
@@ -152,7 +197,7 @@ impl Workers {
         self.pool.described(&mut worker).map_err(said)?;
         if let Some(tasks) = self.tasks_of(&self.members[number]) {
             worker.send(self.message.begin(kind::SET_TASKS).numbers(&tasks).end(), self.limit)?;
-            worker.receive(kind::SET_TASKS, self.pool.starting())?;
+            worker.receive(kind::SET_TASKS, HEAD, self.pool.starting())?;
         }
         self.members[number].worker = Some(worker);
         Ok(())
@@ -160,8 +205,8 @@ impl Workers {
 
     /// Asks a worker for new episodes; [`take_first`](Workers::take_first) waits for its answer.
     fn ask_first(&mut self, number: usize, keys: &[Key]) -> std::result::Result<(), Failure> {
-        let Member { worker, first, count, .. } = &mut self.members[number];
-        let seeds = Self::seeds(&self.fleet, *first, *count, keys);
+        let Member { worker, first, count, failures } = &mut self.members[number];
+        let seeds = Self::seeds(&self.fleet, *first, *count, keys, *failures);
         let message = self.message.begin(kind::RESET).words(seeds).end();
         worker.as_mut().ok_or_else(ended)?.send(message, self.limit)
     }
@@ -170,8 +215,9 @@ impl Workers {
     fn take_first(&mut self, number: usize) -> std::result::Result<Vec<f64>, Failure> {
         let Member { worker, first, count, .. } = &mut self.members[number];
         let (first, worker) = (*first, worker.as_mut().ok_or_else(ended)?);
-        let message = worker.receive(kind::OUTCOME, self.limit)?;
-        let outcome = Outcome::read(message, *count, self.fleet.observations())?;
+        let width = self.fleet.observations();
+        let message = worker.receive(kind::OUTCOME, Outcome::longest(*count, width), self.limit)?;
+        let outcome = Outcome::read(message, *count, width)?;
         let (seen, raised) = (outcome.observations().collect(), outcome.raised);
         self.pool.show(worker);
         for raised in raised {
@@ -189,8 +235,10 @@ impl Workers {
                 self.pool.show(&worker);
             }
             member.failures += 1;
-            let (failures, first, last) = (member.failures, member.first, member.first + member.count - 1);
-            let which = if first == last { format!("number {first}") } else { format!("numbers {first} to {last}") };
+            let (failures, which) = (member.failures, member.which());
+            if self.is_stopped() {
+                return Err(Error::Interrupted);
+            }
             self.log.note(failures, &which, &failure)?;
             let begun = self.fill(number).and_then(|()| self.ask_first(number, keys));
             match begun.and_then(|()| self.take_first(number)) {
@@ -247,7 +295,7 @@ impl Workers {
         let width = self.fleet.actions();
         let mut sent = Vec::with_capacity(self.members.len());
         for Member { worker, first, count, .. } in &mut self.members {
-            let seeds = Self::seeds(&self.fleet, *first, *count, keys);
+            let seeds = Self::seeds(&self.fleet, *first, *count, keys, 0);
             let own = &actions[*first * width..(*first + *count) * width];
             let message = self.message.begin(kind::STEP).words(seeds).numbers(own).end();
             sent.push(match worker {
@@ -281,7 +329,7 @@ impl Workers {
         let Member { worker, first, count, failures } = &mut members[number];
         let worker = worker.as_mut().ok_or_else(ended)?;
         let (o, n) = (fleet.observations(), *count);
-        let outcome = Outcome::read(worker.receive(kind::OUTCOME, *limit)?, n, o)?;
+        let outcome = Outcome::read(worker.receive(kind::OUTCOME, Outcome::longest(n, o), *limit)?, n, o)?;
         *failures = 0;
         let begin = all.observations.len();
         all.rewards.extend(outcome.rewards());
@@ -352,7 +400,7 @@ impl Workers {
         }
         for (number, told) in told.into_iter().enumerate() {
             let (Some(told), Some(worker)) = (told, &mut self.members[number].worker) else { continue };
-            let taken = told.and_then(|()| Ok(worker.receive(kind::SET_TASKS, starting).map(drop)?));
+            let taken = told.and_then(|()| Ok(worker.receive(kind::SET_TASKS, HEAD, starting).map(drop)?));
             if let Err(failure) = taken {
                 self.members[number].worker = None;
                 self.log.note(0, &format!("worker {number}"), &failure)?;
@@ -376,7 +424,9 @@ impl Workers {
         let sent =
             worker.send(message.begin(kind::RENDER).words(std::iter::once((env - first) as u32)).end(), self.limit);
         sent.map_err(problem)?;
-        let answer = worker.receive(kind::RENDER, self.pool.starting()).map_err(|wrong| problem(wrong.into()))?;
+        let answer = worker
+            .receive(kind::RENDER, LARGEST_PICTURE, self.pool.starting())
+            .map_err(|wrong| problem(wrong.into()))?;
         let word =
             |at: usize| answer.get(at..at + 4).and_then(|b| b.first_chunk()).map_or(0, |b| u32::from_le_bytes(*b));
         let (height, width) = (word(HEAD) as usize, word(HEAD + 4) as usize);

@@ -1,7 +1,7 @@
 //! The command line: what can be typed, and where each verb goes.
 
 use crate::cmd;
-use crate::{args, known, outcome, output, provenance, signals};
+use crate::{args, known, outcome, output, provenance, python, signals};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use quickstudy_core::algo::AlgorithmDef;
 use quickstudy_core::host::EnvPlace;
@@ -186,6 +186,7 @@ pub fn main() -> ExitCode {
         Verb::Devices(args) => cmd::devices::run(&args),
         Verb::Python(args) => cmd::python::run(&args),
     };
+    python::end();
     // An error of the command matters more than one of its output, which most likely is the same.
     match result.and_then(|()| output::check()) {
         Ok(()) => ExitCode::SUCCESS,

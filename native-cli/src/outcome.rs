@@ -72,7 +72,12 @@ pub fn report(stop: &Stop) -> u8 {
         if std::io::stderr().is_terminal() { ("\x1b[1;31m", "\x1b[36m", "\x1b[0m") } else { ("", "", "") };
     // Where nobody listens the exit code still says it.
     let mut err = std::io::stderr();
-    let _ = writeln!(err, "{red}error:{off} {}", one_line(&stop.message));
+    // A traceback of Python follows its first line.
+    let (first, traceback) = stop.message.split_once("\nTraceback (").unwrap_or((&stop.message, ""));
+    let _ = writeln!(err, "{red}error:{off} {}", one_line(first));
+    for line in traceback.lines().skip(1) {
+        let _ = writeln!(err, "  {}", one_line(line));
+    }
     let hint = one_line(&stop.hint);
     if !hint.is_empty() {
         let _ = writeln!(err, "{cyan}hint:{off} {hint}");

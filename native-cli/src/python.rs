@@ -1,6 +1,7 @@
 //! How environments of Python are run: `--python`, `--workers` and `--env-timeout`.
 
 use crate::progress::say;
+use crate::signals::stop_within_asked;
 use clap::value_parser;
 use quickstudy_bridge::{Options, Recipe, is_name};
 use quickstudy_core::Result;
@@ -51,7 +52,7 @@ impl PythonArgs {
 /// How this command runs environments of Python.
 #[must_use]
 pub fn options() -> Options {
-    let default = Options { say: note, ..Options::default() };
+    let default = Options { say, stop: stop_within_asked, ..Options::default() };
     ASKED.get().map_or(default.clone(), |asked| Options {
         python: asked.python.clone(),
         workers: asked.workers.map(usize::from),
@@ -60,27 +61,33 @@ pub fn options() -> Options {
     })
 }
 
-fn note(line: &str) {
-    say(line);
-}
-
 /// The environment of Python with this name, for which Python is started once; none if it is no such name.
 #[must_use]
 pub fn place(name: &str) -> Option<Result<EnvPlace>> {
-    found(name, Recipe::place)
+    found(name, |_| true, Recipe::place)
 }
 
 /// The environment of Python with this name, whose spec a snapshot has; none if it is no such name.
 #[must_use]
 pub fn place_with(name: &str, spec: &EnvSpec) -> Option<Result<EnvPlace>> {
-    found(name, |recipe| Ok(recipe.place_with(spec.clone())))
+    // The environment may have changed between two runs.
+    found(name, |known| known == spec, |recipe| Ok(recipe.place_with(spec.clone())))
 }
 
-fn found(name: &str, make: impl FnOnce(Recipe) -> Result<EnvPlace>) -> Option<Result<EnvPlace>> {
+/// Ends the workers that wait.
+pub fn end() {
+    PLACES.take();
+}
+
+fn found(
+    name: &str,
+    fits: impl Fn(&EnvSpec) -> bool,
+    make: impl FnOnce(Recipe) -> Result<EnvPlace>,
+) -> Option<Result<EnvPlace>> {
     if !is_name(name) {
         return None;
     }
-    if let Some(known) = PLACES.with_borrow(|places| places.get(name).cloned()) {
+    if let Some(known) = PLACES.with_borrow(|places| places.get(name).cloned()).filter(|known| fits(known.spec())) {
         return Some(Ok(known));
     }
     let place = Recipe::parse(name, &options()).and_then(make);

@@ -71,6 +71,12 @@ fn tell(line: &str) {
     let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
+/// Tells whether a stop within what runs was asked for.
+#[must_use]
+pub fn stop_within_asked() -> bool {
+    PRESSED.load(Ordering::SeqCst) > 1
+}
+
 /// Tells whether a stop was asked for.
 #[must_use]
 pub fn stop_asked() -> bool {

@@ -94,6 +94,7 @@ class Faulty(gymnasium.Env):
 
     observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float64)
     action_space = spaces.Discrete(2)
+    made = 0
 
     ACTS = {
         "raise": fail,
@@ -112,17 +113,25 @@ class Faulty(gymnasium.Env):
     OUTCOMES = {
         "nan": lambda seen: (seen * np.nan, 0.0),
         "inf_reward": lambda seen: (seen, np.inf),
+        "huge": lambda seen: (seen * 1e39 + 1e39, 0.0),
+        "half": lambda seen: (seen, "\ud800"),
         "shape": lambda seen: (seen[:1], 0.0),
         "scalar": lambda seen: (0.5, 0.0),
         "none": lambda seen: (None, 0.0),
         "none_reward": lambda seen: (seen, None),
     }
 
-    def __init__(self, kinds="raise", chance=0.1, at=0):
-        self.kinds, self.chance, self.at = kinds.split(","), chance, at
+    def __init__(self, kinds="raise", chance=0.1, at=0, in_reset=0.0, in_init=0.0):
+        self.kinds, self.chance, self.at, self.in_reset = kinds.split(","), chance, at, in_reset
+        # Not in the first one, which is made to see what there is.
+        if Faulty.made and np.random.default_rng().random() < in_init:
+            os.kill(os.getpid(), signal.SIGKILL)
+        Faulty.made += 1
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
+        if seed != 0 and self.np_random.random() < self.in_reset:
+            raise RuntimeError("this seed has no first state")
         self.place, self.steps = self.np_random.random(), 0
         return np.array([self.place, 0.0]), {}
 

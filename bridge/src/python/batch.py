@@ -1,8 +1,22 @@
 TERMINATED, TRUNCATED, FAILED = 1, 2, 4
+LARGEST_NUMBER = 3.4e38  # of single precision, in which policies compute
+ATTEMPTS = 3  # to replace an environment, each with another seed
 
 
 class Fatal(Exception):
     """An environment that cannot be replaced: the worker is of no use any more."""
+
+
+def number(reward):
+    """A reward as a number; also one in an array."""
+    try:
+        return float(reward)
+    except TypeError:
+        pass
+    try:
+        return float(reward.item())
+    except Exception:
+        raise TypeError(f"the reward is no number: {reward!r:.100}") from None
 
 
 class Batch:
@@ -54,7 +68,10 @@ class Batch:
 
     def begin(self, i, seed):
         """Begins an episode in an environment."""
-        self.rows[i] = self.source.flat(self.envs[i].reset(seed=seed)[0])
+        begun = self.envs[i].reset(seed=seed)
+        if not (isinstance(begun, tuple) and len(begun) == 2):
+            raise TypeError(f"reset() gave {type(begun).__name__} instead of an observation and infos")
+        self.rows[i] = self.source.flat(begun[0])
         self.lengths[i] = 0
 
     def draw(self, i):
@@ -65,21 +82,28 @@ class Batch:
     def replace(self, i, seed, error):
         """Puts a new environment in the place of one that failed, and begins an episode there."""
         self.errors.append(described(error, i))
-        try:
-            old, self.envs[i] = self.envs[i], self.source.make(self.first + i)
-            self.source.close(old)
-            if self.tasks[i] is not None:
-                self.envs[i] = self.source.set_task(self.envs[i], self.tasks[i])
-            self.begin(i, seed)
-            if not self.np.isfinite(self.rows[i]).all():
-                raise ValueError(f"the first observation holds {self.odd(self.rows[i])}")
-        except BaseException as second:
-            raise Fatal from second
+        for attempt in range(ATTEMPTS):
+            try:
+                old, self.envs[i] = self.envs[i], self.source.make(self.first + i)
+                self.source.close(old)
+                if self.tasks[i] is not None:
+                    self.envs[i] = self.source.set_task(self.envs[i], self.tasks[i])
+                # Not the seed again that it may have failed by.
+                self.begin(i, (seed + (attempt + 1) * 0x3C6EF372) & 0x7FFFFFFF)
+                if self.odd(self.rows[i]).any():
+                    raise ValueError(f"the first observation holds {self.oddest(self.rows[i])}")
+                return
+            except BaseException as second:
+                last = second
+        raise Fatal from last
 
-    def odd(self, row):
-        """The first number of a row that is not finite."""
-        row = self.np.asarray(row, self.np.float64)
-        return row[~self.np.isfinite(row)][0]
+    def odd(self, numbers):
+        """Which numbers are NaN, infinite, or too large for single precision."""
+        return ~(self.np.abs(self.np.asarray(numbers, self.np.float64)) <= LARGEST_NUMBER)
+
+    def oddest(self, row):
+        """The first such number of a row."""
+        return self.np.asarray(row, self.np.float64)[self.odd(row)][0]
 
     def step(self, body):
         """Makes a step everywhere, and begins new episodes where some ended."""
@@ -93,11 +117,11 @@ class Batch:
             try:
                 seen, reward, terminated, truncated, info = env.step(action)
                 rows[i] = row = seen if type(seen) is ndarray and seen.shape == plain else flat(seen)
-                rewards[i] = float(reward)
+                rewards[i] = reward if type(reward) is float else number(reward)
                 lengths[i] = length = lengths[i] + 1
                 if draws:
                     self.draw(i)
-                if key is not None and info.get(key):
+                if key is not None and info and info.get(key):
                     success[i] = 1
                 if terminated or truncated or length >= horizon:
                     flags[i] = TERMINATED if terminated else TRUNCATED
@@ -116,14 +140,14 @@ class Batch:
         np, n, width = self.np, self.n, self.source.observations
         self.rewards.pack_into(self.reply, 8, *rewards)
         np.concatenate(self.rows, out=self.seen, casting="unsafe")
-        # The sum of the squares is finite only if all numbers are, and is had in a third of the time.
-        if not math.isfinite(self.numbers.dot(self.numbers)):
-            for i in np.flatnonzero(~np.isfinite(self.reward)).tolist():
+        # The sum of the squares is small only if all numbers are, and is had in a third of the time.
+        if not self.numbers.dot(self.numbers) < LARGEST_NUMBER:
+            for i in np.flatnonzero(self.odd(self.reward)).tolist():
                 self.blame(i, f"the reward is {rewards[i]}", flags, success, final, seeds)
             np.concatenate(self.rows, out=self.seen, casting="unsafe")
-            odd = ~np.isfinite(self.seen.reshape(n, width)).all(axis=1)
+            odd = self.odd(self.seen.reshape(n, width)).any(axis=1)
             for i in np.flatnonzero(odd).tolist():
-                self.blame(i, f"the observation holds {self.odd(self.rows[i])}", flags, success, final, seeds)
+                self.blame(i, f"the observation holds {self.oddest(self.rows[i])}", flags, success, final, seeds)
             np.concatenate(self.rows, out=self.seen, casting="unsafe")
         k, at = len(final), 0
         for i in range(n) if k else ():
@@ -132,8 +156,8 @@ class Batch:
                 at += 1
                 if last is not None:
                     place[:] = last
-                    if not np.isfinite(place).all():
-                        self.errors.append(described(ValueError(f"the observation holds {self.odd(last)}"), i))
+                    if self.odd(place).any():
+                        self.errors.append(described(ValueError(f"the observation holds {self.oddest(last)}"), i))
                         flags[i], success[i], self.reward[i], last = FAILED, 0, 0.0, None
                 if last is None:
                     place[:] = 0.0

@@ -125,14 +125,19 @@ class GymnasiumSource:
         """Plays one step: which infos there are is known only then."""
         self.success = None
         env.action_space.seed(0)
-        self.flat(env.reset(seed=0)[0])
+        begun = env.reset(seed=0)
+        if not (isinstance(begun, tuple) and len(begun) == 2):
+            raise TypeError(f"reset() gave {type(begun).__name__} instead of an observation and infos")
+        first = self.flat(begun[0])
+        if first.dtype.kind not in "biuf":
+            raise Unfit(f"observations are arrays of {first.dtype}, which are no real numbers")
         outcome = env.step(env.action_space.sample())
         if len(outcome) != 5:
             raise ValueError(f"step() gave {len(outcome)} values instead of 5; it is not made for Gymnasium 1.x")
         self.flat(outcome[0])
-        float(outcome[1])
+        number(outcome[1])
         for key in ("success", "is_success"):
-            if key in outcome[4]:
+            if key in (outcome[4] or {}):
                 self.success = key
                 break
 
@@ -151,13 +156,21 @@ class GymnasiumSource:
             "observations": self.names(),
             "action": self.kind,
             "horizon": (spec.max_episode_steps if spec else None) or 0,
-            "threshold": (spec.reward_threshold if spec else None),
+            "threshold": finite(spec.reward_threshold if spec else None),
             "dt": 1 / fps if isinstance(fps, (int, float)) and fps > 0 else 0,
             "pictures": "rgb_array" in (metadata.get("render_modes") or []),
             "success": self.success is not None,
             "tasks": [],
             "notes": self.notes,
         }
+
+
+def finite(number):
+    """A number that JSON takes; None for others."""
+    try:
+        return float(number) if math.isfinite(number) else None
+    except TypeError:
+        return None
 
 
 def draw_without_display():

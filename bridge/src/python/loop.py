@@ -45,10 +45,19 @@ class Server:
             raise ValueError(f"a message of kind {kind} is unknown")
 
 
+    def close(self):
+        """Closes all environments, as far as there is time: the parent ends this process after a second."""
+        for env in [*(self.batch.envs if self.batch else ()), *getattr(self.source, "spare", ())]:
+            self.source.close(env)
+
+
 def main():
     server, requests = Server(), Requests()
     while True:
-        message = requests.next()
+        try:
+            message = requests.next()
+        except ParentGone:
+            return server.close()
         try:
             server.answer(message)
         except Fatal as error:

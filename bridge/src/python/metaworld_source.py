@@ -21,9 +21,12 @@ class MetaWorldSource:
         for key, value in ask["arguments"].items():
             if key not in self.arguments:
                 raise Unfit(f"there is no argument `{key}`; there are {', '.join(self.arguments)}")
+            kind = type(self.arguments[key])
+            if not (type(value) is kind or kind is float and type(value) is int):
+                raise Unfit(f"{key} is {value!r}, expected a value such as {json.dumps(self.arguments[key])}")
             self.arguments[key] = value
         limit = self.arguments["max_episode_steps"]
-        if not (isinstance(limit, int) and 1 <= limit <= self.STEPS):
+        if not 1 <= limit <= self.STEPS:
             raise Unfit(f"max_episode_steps is {limit}, expected 1 to {self.STEPS}")
         self.read(ask["id"], ask.get("made"))
         self.observations = 39 + (len(self.names) if self.arguments["one_hot"] else 0)
@@ -106,6 +109,10 @@ class MetaWorldSource:
         return names + ([f"is {name}" for name in self.names] if self.arguments["one_hot"] else [])
 
     def make(self, number):
+        if self.spare:
+            slot = self.spare.pop()
+            slot.own = number % (self.split_at.get("class") or len(self.names))
+            return slot
         return Slot(self, number % (self.split_at.get("class") or len(self.names)))
 
     def close(self, env):

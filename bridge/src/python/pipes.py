@@ -4,13 +4,15 @@ The files of this folder are one program, one after the other: pipes, batch, sou
 that nothing is needed on disk and the user's folder is the first in which modules are looked for.
 """
 
+import fcntl
 import os
 import signal
 import sys
 
 # Before any import: what is printed later, also by C code and by children, goes to standard error, and input() finds
 # nothing. Copies made by dup are not inherited by programs that environments start.
-REQUESTS, REPLIES = os.dup(0), os.dup(1)
+# High numbers, since some close all the low ones.
+REQUESTS, REPLIES = (fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 200) for number in (0, 1))
 os.dup2(2, 1)
 _nothing = os.open(os.devnull, os.O_RDONLY)
 os.dup2(_nothing, 0)
@@ -52,14 +54,18 @@ _poll = select.poll()
 _poll.register(REQUESTS, select.POLLIN)
 
 
+class ParentGone(BaseException):
+    """The parent has closed the pipe: there is nothing left to do."""
+
+
 def _read_some(view):
-    """Reads at least one byte into `view`; ends the process where the parent has closed the pipe."""
+    """Reads at least one byte into `view`."""
     until = 0.0
     while True:
         try:
             count = os.readv(REQUESTS, [view])
             if count == 0:
-                os._exit(0)
+                raise ParentGone
             return count
         except BlockingIOError:
             pass
@@ -106,7 +112,12 @@ def reply(kind, payload=b""):
 
 def described(error, number=None):
     """An error as the parent gets it. `number` is that of the environment which raised it."""
-    text = str(error).strip() or "no message"
-    trace = "".join(traceback.format_exception(type(error), error, error.__traceback__, limit=-8))
+    try:
+        text = str(error).strip() or "no message"
+        trace = "".join(traceback.format_exception(type(error), error, error.__traceback__, limit=-8))
+    except BaseException:  # an exception that cannot be told
+        text, trace = "an exception without a text", ""
+    # JSON takes no halves of characters.
+    text, trace = (part.encode("utf-8", "replace").decode() for part in (text, trace))
     module = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
     return {"type": type(error).__name__, "text": text[:2000], "trace": trace[-6000:], "env": number, "module": module}

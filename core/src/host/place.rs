@@ -237,7 +237,13 @@ impl HostPlace {
             && own.action == other.action
             && own.task.len() == other.task.len();
         if !alike {
-            let problem = format!("the executor plays `{}`, whose spaces are not those of `{}`", other.name, own.name);
+            let sizes = |spec: &EnvSpec| format!("{} numbers seen, {}", spec.observation.len(), spec.action.kind());
+            let problem = format!(
+                "`{}` has {} now, and had {}: it has changed, or is another one",
+                other.name,
+                sizes(other),
+                sizes(own)
+            );
             return Err(Error::config("executor", problem));
         }
         Ok(executor)

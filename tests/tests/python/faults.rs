@@ -58,7 +58,7 @@ fn played_until(id: &str, envs: usize, options: &Options, faults: u64) -> Faults
 #[test]
 fn a_hundred_faults_of_all_kinds_do_not_end_a_run() {
     let Some(options) = options(2) else { return };
-    let quick = "raise,exit,interrupt,nan,inf_reward,shape,scalar,none,none_reward";
+    let quick = "raise,exit,interrupt,nan,inf_reward,huge,half,shape,scalar,none,none_reward";
     let options = Options { time_limit: Duration::from_millis(700), ..options };
     let faults = played_until(&format!("Faulty-v0?kinds={quick}&chance=0.01"), 6, &options, 70);
     assert_eq!((faults.failed, faults.total()), (faults.total(), faults.total()), "{faults:?}");
@@ -70,6 +70,32 @@ fn a_hundred_faults_of_all_kinds_do_not_end_a_run() {
     for part in ["the simulator has lost its way", "SIGKILL", "SIGSEGV", "exit code 7", "longer than 700ms", "nan"] {
         assert!(lines.contains(part), "`{part}` is missing:\n{lines}");
     }
+}
+
+#[test]
+fn resets_that_fail_by_their_seed_are_tried_with_another() {
+    let Some(options) = options(2) else { return };
+    // Three of a hundred seeds, at each of eight hundred resets.
+    let mut executor = executor(&place("Faulty-v0?chance=0&in_reset=0.03&max_episode_steps=3", &options).unwrap(), 8);
+    pollster::block_on(executor.reset(&keys(8, 0))).unwrap();
+    for step in 1..300 {
+        pollster::block_on(executor.step(&[1.0; 8], &keys(8, step))).unwrap();
+    }
+    let faults = executor.faults();
+    assert!(faults.failed > 10 && faults.failed == faults.total(), "{faults:?}");
+}
+
+#[test]
+fn workers_that_die_while_they_start_are_replaced() {
+    let Some(options) = options(4) else { return };
+    let place = place("Faulty-v0?chance=0&in_init=0.2", &options).unwrap();
+    let mut died = 0;
+    for _ in 0..4 {
+        let mut executor = executor(&place, 8);
+        pollster::block_on(executor.reset(&keys(8, 0))).unwrap();
+        died += executor.faults().died;
+    }
+    assert!(died > 0);
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn said() -> Vec<String> {
 fn options(workers: usize) -> Option<Options> {
     let say = |line: &str| SAID.with_borrow_mut(|lines| lines.push(line.to_owned()));
     let time_limit = Duration::from_secs(30);
-    Some(Options { python: Some(interpreter()?), workers: Some(workers), time_limit, say })
+    Some(Options { python: Some(interpreter()?), workers: Some(workers), time_limit, say, ..Options::default() })
 }
 
 /// The place of an environment of `python/envs_under_test.py`, as seen from the package's folder, where tests run; or
