@@ -30,6 +30,8 @@ mod failure;
 #[cfg(unix)]
 mod fault_log;
 #[cfg(unix)]
+mod member;
+#[cfg(unix)]
 mod message;
 #[cfg(unix)]
 mod outcome;

@@ -12,11 +12,15 @@ use quickstudy_core::{Error, Result};
 use crate::deck::Deck;
 use crate::failure::Failure;
 use crate::fault_log::FaultLog;
+use crate::member::{Episodes, Member, ended};
 use crate::message::{HEAD, Message, kind};
 use crate::outcome::{End, Outcome};
 use crate::pool::{Ask, Pool};
 use crate::spec::Described;
 use crate::worker::Worker;
+
+/// Bytes of a picture at most.
+const LARGEST_PICTURE: usize = 1 << 28;
 
 /// An executor whose environments are in processes of Python, an equal number in each. A step is one message to each
 /// process.
@@ -48,40 +52,6 @@ pub(crate) struct Use {
     pub held_out: bool,
     /// True if its environments are drawn.
     pub render: bool,
-}
-
-/// A worker, and the numbers of its environments.
-struct Member {
-    /// None after an error, until the next reset.
-    worker: Option<Worker>,
-    first: usize,
-    count: usize,
-    /// Failures since its last answer.
-    failures: u32,
-}
-
-impl Member {
-    /// The numbers of its environments, in messages.
-    fn which(&self) -> String {
-        match self.count {
-            1 => format!("number {}", self.first),
-            count => format!("numbers {} to {}", self.first, self.first + count - 1),
-        }
-    }
-}
-
-/// Bytes of a picture at most.
-const LARGEST_PICTURE: usize = 1 << 28;
-
-/// Where environments are in their episodes.
-#[derive(Default)]
-struct Episodes {
-    /// The newest observations, `[M · E · O]`; empty before the first reset and after an error.
-    seen: Vec<f64>,
-    /// Steps of the running episodes.
-    lengths: Vec<usize>,
-    /// Failures of each environment since its last step.
-    failures: Vec<u32>,
 }
 
 /// The place of environments that a pool's workers run.
@@ -436,11 +406,6 @@ impl Workers {
         }
         Ok((height, width, pixels.to_vec()))
     }
-}
-
-/// The failure of a worker that is not there.
-fn ended() -> Failure {
-    Failure::new(FaultKind::Died, "the process has ended")
 }
 
 impl Drop for Workers {
