@@ -149,9 +149,6 @@ def test_environments_of_gymnasium_get_their_prefix() -> None:
         "nothing": "nothing",
     }.items():
         assert _training.environment(name) == expected
-    # The Python of this environment, beside the command, is asked.
-    with pytest.raises(quickstudy.Error, match=r"has no gymnasium; install it by .* -m pip install"):
-        quickstudy.train("ppo", "Nothing-v0", out="run").wait()
 
 
 def test_settings_are_written_in_toml() -> None:
