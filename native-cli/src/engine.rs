@@ -19,6 +19,9 @@ impl From<quickstudy_core::Error> for Stop {
                 Stop::user(message).hint("`quickstudy list settings` explains those of each algorithm")
             }
             Error::Unknown { .. } => Stop::user(message).hint("`quickstudy list` shows what there is"),
+            Error::Config { .. } if message.contains("`metaworld:") && message.contains("has many tasks") => {
+                Stop::user(message).hint("add ?task_per_episode=true to its name, and each episode has another task")
+            }
             Error::Config { .. } | Error::Snapshot(_) | Error::NewerSnapshot { .. } => Stop::user(message),
             // What is known to be too much; an allocation that fails may succeed another time.
             Error::Memory(shortage) if shortage.limit.is_some() => {

@@ -75,11 +75,7 @@ impl Plan {
                     .is_some_and(|l| l.origin.starts_with("--config")),
                 _ => false,
             };
-            let of_meta_world = spec.name.starts_with("metaworld:") && error.to_string().contains("has many tasks");
-            let instead = match of_meta_world {
-                true => Some("add ?task_per_episode=true to its name, and each episode has another task".to_owned()),
-                false => fits::instead(&error, definition, &spec, &layers),
-            };
+            let instead = fits::instead(&error, definition, &spec, &layers);
             let stop = Stop::from(error);
             let stop = match instead {
                 Some(instead) => stop.hint(instead),
