@@ -146,12 +146,15 @@ class Training:
         if process is None or process.poll() is not None:
             return
         self._stopped = True
-        try:
+        for _ in range(2):  # the second one stops it within an iteration
             process.send_signal(signal.SIGINT if os.name != "nt" else signal.SIGTERM)
-            process.wait(_PATIENCE)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+            try:
+                process.wait(_PATIENCE)
+                return
+            except subprocess.TimeoutExpired:
+                pass
+        process.kill()
+        process.wait()
 
     def __enter__(self) -> Training:
         """Give itself."""

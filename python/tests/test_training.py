@@ -69,7 +69,7 @@ def test_ctrl_c_reaches_a_run_once() -> None:
     assert loop.stdout is not None
     loop.stdout.readline()
     os.killpg(loop.pid, signal.SIGINT)  # as a terminal does, to all processes of the group
-    _, said = loop.communicate(timeout=30)
+    _, said = loop.communicate(timeout=90)
     assert b"KeyboardInterrupt" in said and quickstudy.load("run", last=True).steps > 0
     with quickstudy.train("ppo", "cartpole", out="other", steps=10**9) as training:
         assert training._process is not None and os.getpgid(training._process.pid) != os.getpgid(0)
