@@ -16,6 +16,7 @@ use super::segments::Ring;
 use super::wrong::{shown, wrong};
 use crate::algo::{Algorithm, AlgorithmDef};
 use crate::backend::room;
+#[cfg(feature = "gymnasium")]
 use crate::env::EnvSpec;
 use crate::train::setup::register::algorithm;
 use crate::train::setup::{MAX_STEPS, check_steps};
@@ -71,6 +72,7 @@ pub(in crate::train) struct Header {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub state: Vec<String>,
     /// The spec of an environment of the host, so that the file can be opened without the environment.
+    #[cfg(feature = "gymnasium")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<EnvSpec>,
     /// The rings whose rows are in segments instead of the file's tensors.
@@ -99,6 +101,7 @@ struct Written<'a> {
     config: toml::Table,
     #[serde(default)]
     state: Vec<String>,
+    #[cfg(feature = "gymnasium")]
     spec: Option<EnvSpec>,
     #[serde(default)]
     rings: Vec<Ring>,
@@ -122,6 +125,7 @@ impl Written<'_> {
             budget,
             config,
             state,
+            #[cfg(feature = "gymnasium")]
             spec,
             rings,
             checksum,
@@ -155,6 +159,7 @@ impl Written<'_> {
             budget,
             config,
             state,
+            #[cfg(feature = "gymnasium")]
             spec,
             rings,
             checksum,
@@ -255,6 +260,7 @@ impl Header {
             budget: EndRule::Made,
             config,
             state: Vec::new(),
+            #[cfg(feature = "gymnasium")]
             spec: None,
             rings: Vec::new(),
             checksum: String::new(),

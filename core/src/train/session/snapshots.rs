@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use super::seed_progress::SeedProgress;
 use crate::algo::StateEntry;
-use crate::env::find;
 use crate::nn::Layout;
 use crate::train::saved::finished;
 use crate::train::saved::host_episodes;
@@ -233,8 +232,10 @@ impl<'a> Snapshots<'a> {
             header.state = setup.env.state_names();
         }
         // A built-in environment is found by its name, wherever it was played.
-        let told = setup.env.on_host() && find(env, &[]).is_err();
-        header.spec = told.then(|| setup.env.spec().clone());
+        #[cfg(feature = "gymnasium")]
+        if setup.env.on_host() && crate::env::find(env, &[]).is_err() {
+            header.spec = Some(setup.env.spec().clone());
+        }
         let bytes = snapshot::encode(header, &entries)?;
         drop(entries);
         self.check(&bytes).map_err(unsaved)?;

@@ -45,8 +45,8 @@ impl Own<'_> {
                 wrong(format!("made on the environment `{}`, not on `{}`", header.env, env.spec().name))
             });
         }
-        let by_spec = self.by_spec.zip(header.spec.as_ref());
-        if let Some(place) = by_spec.and_then(|(place, spec)| place(&header.env, spec)) {
+        #[cfg(feature = "gymnasium")]
+        if let Some(place) = self.by_spec.zip(header.spec.as_ref()).and_then(|(place, spec)| place(&header.env, spec)) {
             return place;
         }
         EnvPlace::find(&header.env, self.environments).map_err(|error| match error {
