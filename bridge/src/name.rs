@@ -87,9 +87,9 @@ pub fn is_name(name: &str) -> bool {
 
 impl Recipe {
     /// Takes a name apart: `gymnasium:ID` or `metaworld:BENCHMARK`, behind a question mark keyword arguments,
-    /// `g=5.0&max_episode_steps=100`, whose values are JSON, `True`, `False` or `None`, or else text. An id may begin with the module that
-    /// registers it, `module:ID`. Benchmarks are `ML1-reach` and its like, `ML10`, `ML45`, `MT1-reach`, `MT10`
-    /// and `MT50`.
+    /// `g=5.0&max_episode_steps=100`, whose values are JSON, `True`, `False` or `None`, or else text. An id may begin
+    /// with the module that registers it, `module:ID`. Benchmarks are `ML1-reach` and its like, `ML10`, `ML45`,
+    /// `MT1-reach`, `MT10` and `MT50`.
     ///
     /// # Errors
     /// [`Error::Config`] if it is no such name.

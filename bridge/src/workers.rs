@@ -142,8 +142,8 @@ impl Workers {
         Ask { count: member.count, horizon: self.fleet.horizon, first: member.first, render: self.render }
     }
 
-    /// The seeds of the episodes that environments begin with these keys, one key per group: other ones for each attempt,
-    /// since an episode may fail by its seed.
+    /// The seeds of the episodes that environments begin with these keys, one key per group: other ones for each
+    /// attempt, since an episode may fail by its seed.
     fn seeds(fleet: &Fleet, first: usize, count: usize, keys: &[Key], attempt: u32) -> impl Iterator<Item = u32> {
         let other = attempt.wrapping_mul(0x1f83_d9ab);
         let seed = move |number: usize| {

@@ -238,11 +238,10 @@ impl HostPlace {
             && own.task.len() == other.task.len();
         if !alike {
             let sizes = |spec: &EnvSpec| format!("{} numbers seen, {}", spec.observation.len(), spec.action.kind());
+            let (of, instead) = (sizes(other), sizes(own));
             let problem = format!(
-                "`{}` has {} now, and had {}: it has changed, or is another one",
-                other.name,
-                sizes(other),
-                sizes(own)
+                "the executor plays `{}`, whose spaces are not those of `{}`: {of}, instead of {instead}",
+                other.name, own.name
             );
             return Err(Error::config("executor", problem));
         }
