@@ -9,12 +9,12 @@ use quickstudy_core::{Error, Result};
 /// The setting that names an interpreter.
 pub const PYTHON: &str = "python";
 
-/// An interpreter of Python, and how it was found.
+/// An interpreter of Python, and the place that named it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interpreter {
     /// The program.
     pub path: PathBuf,
-    /// How it was found, for messages: `--python`, `VIRTUAL_ENV`, …
+    /// The place that named it, for messages: `--python`, `VIRTUAL_ENV`, …
     pub found: String,
 }
 

@@ -23,7 +23,7 @@ export interface EnvironmentSpec {
   /** The observation's numbers, or how many there are. */
   observation: number | Dim[];
   /**
-   * What an agent may do: one of several choices, by number or by name; several choices at once, each by the number of
+   * The actions of an agent: one of several choices, by number or by name; several choices at once, each by the number of
    * its options or by their names; or a vector of numbers, all with bounds.
    */
   action: { choices: number | string[] | number[] | NamedChoice[] } | { vector: Required<Dim>[] };
