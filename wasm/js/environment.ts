@@ -23,8 +23,8 @@ export interface EnvironmentSpec {
   /** The observation's numbers, or how many there are. */
   observation: number | Dim[];
   /**
-   * The actions of an agent: one of several choices, by number or by name; several choices at once, each by the number of
-   * its options or by their names; or a vector of numbers, all with bounds.
+   * The actions of an agent: one of several choices, by number or by name; several choices at once, each by the number
+   * of its options or by their names; or a vector of numbers, all with bounds.
    */
   action: { choices: number | string[] | number[] | NamedChoice[] } | { vector: Required<Dim>[] };
   /** Steps after which an episode is cut off: what `time_limit` is to a built-in environment. */
