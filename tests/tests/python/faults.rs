@@ -45,6 +45,9 @@ fn played_until(id: &str, envs: usize, options: &Options, faults: u64) -> Faults
         }
         // A process that died takes all of its environments with it.
         assert!((of_step > 0) == (failed > 0) && of_step >= failed, "{of_step} steps, {failed} faults");
+        // An environment that raises, or whose numbers are none, takes no other with it.
+        let only_raised = executor.faults().failed == executor.faults().total();
+        assert!(!only_raised || of_step == failed, "{of_step} steps for {failed} faults");
         cut += of_step;
         seen = stepped.observations;
         if executor.faults().total() >= faults {
