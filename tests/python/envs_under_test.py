@@ -4,6 +4,7 @@ import ctypes
 import os
 import signal
 import sys
+import tempfile
 import time
 
 import gymnasium
@@ -121,10 +122,13 @@ class Faulty(gymnasium.Env):
         "none_reward": lambda seen: (seen, None),
     }
 
-    def __init__(self, kinds="raise", chance=0.1, at=0, in_reset=0.0, in_init=0.0):
+    def __init__(self, kinds="raise", chance=0.1, at=0, in_reset=0.0, in_init=0):
         self.kinds, self.chance, self.at, self.in_reset = kinds.split(","), chance, at, in_reset
-        # Not in the first one, which is made to see what there is.
-        if Faulty.made and np.random.default_rng().random() < in_init:
+        # So many processes of one parent die, but not in the first one, which is made to see what there is.
+        deaths = os.path.join(tempfile.gettempdir(), f"quickstudy-deaths-{os.getppid()}")
+        if Faulty.made and in_init and (not os.path.exists(deaths) or os.path.getsize(deaths) < in_init):
+            with open(deaths, "a") as file:
+                file.write("x")
             os.kill(os.getpid(), signal.SIGKILL)
         Faulty.made += 1
 
