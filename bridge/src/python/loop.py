@@ -44,7 +44,6 @@ class Server:
         else:
             raise ValueError(f"a message of kind {kind} is unknown")
 
-
     def close(self):
         """Closes all environments, as far as there is time: the parent ends this process after a second."""
         for env in [*(self.batch.envs if self.batch else ()), *getattr(self.source, "spare", ())]:
