@@ -1,10 +1,12 @@
-//! Adaptation as pictures: returns by stage, and paths in the plane before and after.
+//! Adaptation as pictures: returns by stage, and paths before and after, in the plane or along a line.
 
+mod distances;
 mod paths;
 
 use crate::numerals::{alike, tick_labels};
 use crate::sheet::{Anchor, GRID, INK, QUIET, Sheet, Style, ticks};
 use crate::stats;
+pub use distances::distances;
 pub use paths::paths;
 use quickstudy_core::env::{Color, EnvSpec};
 use quickstudy_core::train::{Adaptation, StageUnit};
@@ -12,6 +14,14 @@ use std::collections::BTreeSet;
 
 const MEAN: Color = Color::rgb(0, 114, 178);
 const TASK: Color = Color::rgb(200, 200, 208);
+const BEFORE: Color = Color::rgb(138, 138, 148);
+const AFTER: Color = Color::rgb(213, 94, 0);
+const PAPER: Color = Color::rgb(250, 250, 251);
+/// Tasks drawn at most.
+const PANELS: usize = 12;
+const PANEL: f32 = 200.0;
+/// From one panel to the next.
+const GAP: f32 = 16.0;
 
 /// The label of the horizontal axis.
 fn axis(unit: StageUnit) -> String {
@@ -58,7 +68,8 @@ pub fn stage_name(unit: StageUnit, k: usize) -> String {
 fn shows_tasks(spec: &EnvSpec, means: &[Vec<f64>], unit: StageUnit) -> bool {
     let values: BTreeSet<u64> = means.iter().flatten().map(|value| value.to_bits()).collect();
     let points: usize = means.iter().map(Vec::len).sum();
-    (unit == StageUnit::GradientSteps || spec.plane.is_some()) && (points < 12 || 4 * values.len() > points)
+    (unit == StageUnit::GradientSteps || spec.plane.is_some() || spec.course.is_some())
+        && (points < 12 || 4 * values.len() > points)
 }
 
 /// Mean return of each stage over tasks with its 95 % interval, and each task as a thin line where that tells

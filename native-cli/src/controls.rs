@@ -1,6 +1,7 @@
 //! Policies that need no training, played on the same tasks as a trained one: what is trivial, and what is possible.
 
 mod bandit;
+mod course;
 mod mdp;
 mod plane;
 
@@ -39,6 +40,7 @@ pub fn controls(env: &EnvDef) -> Vec<Box<dyn Control>> {
     match spec.name.split(':').next().unwrap_or_default() {
         "bandit" => bandit::controls(spec.task.len(), spec.horizon),
         "tabular-mdp" => mdp::controls(spec.horizon),
+        _ if spec.course.is_some() => course::controls(spec),
         _ => plane::controls(spec),
     }
 }

@@ -77,6 +77,11 @@ export interface SpecInfo {
   task: DimInfo[];
   /** Which numbers of the state are the agent's place in the plane that it is drawn in, if it moves in one. */
   plane: [number, number] | null;
+  /**
+   * The number of the state that is the agent's place along a line, in m, if it runs along one at a velocity or in a
+   * direction that the first parameter of its task names.
+   */
+  course?: number;
   /** Names the shapes that it is drawn with, where some need a name: `green: the goal`. */
   legend?: string;
   /**

@@ -206,6 +206,10 @@ pub struct EnvSpec {
     /// Which numbers of the state are the agent's place in the plane that it is drawn in, if it moves in one: paths are
     /// drawn through these.
     pub plane: Option<[usize; 2]>,
+    /// The number of the state that is the agent's place along a line, in m, if it runs along one at a velocity or in a
+    /// direction that the first parameter of its task names: ways are drawn over time through it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub course: Option<usize>,
     /// Names the shapes that it is drawn with, beside the agent: `green: the goal`; empty if nothing needs a name.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub legend: String,
@@ -228,6 +232,7 @@ impl EnvSpec {
             task: Vec::new(),
             classes: None,
             plane: None,
+            course: None,
             legend: String::new(),
             goal: None,
         }

@@ -1,20 +1,12 @@
 //! Ways through the plane, before adaptation and after it.
 
-use super::{headed, stage_name};
+use super::{AFTER, BEFORE, GAP, PANEL, PANELS, PAPER, headed, stage_name};
 use crate::numerals::alike;
 use crate::sheet::{Frame, GRID, INK, QUIET, Sheet, Style};
 use crate::stats;
-use quickstudy_core::env::{Color, EnvDef, Scene};
+use quickstudy_core::env::{EnvDef, Scene};
 use quickstudy_core::train::{Adaptation, AdaptationStage, PathStep, StageUnit};
 
-const BEFORE: Color = Color::rgb(138, 138, 148);
-const AFTER: Color = Color::rgb(213, 94, 0);
-const PAPER: Color = Color::rgb(250, 250, 251);
-/// Tasks drawn at most.
-const PANELS: usize = 12;
-const PANEL: f32 = 200.0;
-/// From one panel to the next.
-const GAP: f32 = 16.0;
 /// The view is widened for ways that leave it, to this many times its size at most.
 const WIDEST: f32 = 4.0;
 

@@ -32,9 +32,9 @@ inference, the episodes of a trial (of a single one, stretches of it). Where an
 environment tells success, its share is shown. Where there are policies that
 need no training, such as standing still or an index of bandits, what they earn
 on the same tasks is printed too. Writes adapt.csv (one row per task, stage and
-rollout), adapt.svg (returns by stage) and, where the agent moves in a plane,
-paths.svg; with --steps also steps.csv (one row per step of each task's first
-rollout in each stage).
+rollout), adapt.svg (returns by stage) and, where the agent moves in a plane or
+runs along a line, paths.svg; with --steps also steps.csv (one row per step of
+each task's first rollout in each stage).
 The last line of the output is `before <x> after <y> tasks <n>`.
 
 With --n-exploration-eps, --n-test-episodes or --n-test-tasks it is a meta-test
@@ -161,7 +161,8 @@ pub fn run(args: &AdaptArgs) -> Result<(), Stop> {
         files.push(("steps.csv".to_owned(), steps(policy.env(), &adaptation).into_bytes()));
     }
     files.push(picture("adapt", &adaptation_plot::returns(&title, spec, &adaptation))?);
-    if let Some(sheet) = env.and_then(|env| adaptation_plot::paths(&title, env, &adaptation)) {
+    let along = env.and_then(|env| adaptation_plot::distances(&title, env.spec(), &adaptation));
+    if let Some(sheet) = along.or_else(|| adaptation_plot::paths(&title, env?, &adaptation)) {
         files.push(picture("paths", &sheet)?);
     }
     for (name, bytes) in &files {

@@ -5,7 +5,10 @@ use std::fmt::Display;
 
 use super::inverted_double_pendulum::InvertedDoublePendulum;
 use super::inverted_pendulum::InvertedPendulum;
-use super::locomotion::{Locomotion, half_cheetah, hopper, swimmer, walker2d};
+use super::locomotion::families::{
+    CHEETAH_HEIGHT, half_cheetah_dir, half_cheetah_vel, swimmer_vel, walker2d_dir, walker2d_vel,
+};
+use super::locomotion::{Course, Locomotion, half_cheetah, hopper, swimmer, walker2d};
 #[cfg(any(all(test, feature = "bodies"), feature = "guest"))]
 use super::parameters::parse;
 use super::parameters::{Given, Parameter};
@@ -18,13 +21,25 @@ const fn parameter(name: &'static str, default: &'static str, meaning: &'static 
 }
 
 const FORWARD: Parameter = parameter("forward_reward_weight", "1", "reward per speed");
-const ALIVE: Parameter = parameter("healthy_reward", "1", "reward of each step that ends healthy");
+const ALIVE: &str = "healthy_reward";
 const ENDS: Parameter = parameter("terminate_when_unhealthy", "true", "whether an episode ends where it falls");
 const HEALTHY_STATE: &str = "healthy_state_range";
 const HEALTHY_HEIGHT: &str = "healthy_z_range";
 const HEALTHY_ANGLE: &str = "healthy_angle_range";
 const HIDES: Parameter =
     parameter("exclude_current_positions_from_observation", "true", "whether the place along the way is not seen");
+
+const VELOCITY: &str = "velocity_range";
+const TORSO: Parameter =
+    parameter("observe_torso", "false", "whether the torso's place is seen too, as in garage's and PEARL's");
+
+const fn velocity(default: &'static str) -> Parameter {
+    parameter(VELOCITY, default, "velocities that tasks ask for, in m/s")
+}
+
+const fn alive(default: &'static str) -> Parameter {
+    parameter(ALIVE, default, "reward of each step that ends healthy")
+}
 
 const fn cost(default: &'static str) -> Parameter {
     parameter("ctrl_cost_weight", default, "cost per squared action")
@@ -46,7 +61,7 @@ const CHEETAH: &[Parameter] = &[FORWARD, cost("0.1"), noise("0.1"), HIDES];
 const HOPPER: &[Parameter] = &[
     FORWARD,
     cost("0.001"),
-    ALIVE,
+    alive("1"),
     ENDS,
     parameter(HEALTHY_STATE, "-100..100", "where all other numbers of its state are while it is healthy"),
     height("0.7..inf"),
@@ -55,7 +70,21 @@ const HOPPER: &[Parameter] = &[
     HIDES,
 ];
 const WALKER: &[Parameter] =
-    &[FORWARD, cost("0.001"), ALIVE, ENDS, height("0.8..2"), angle("-1..1"), noise("0.005"), HIDES];
+    &[FORWARD, cost("0.001"), alive("1"), ENDS, height("0.8..2"), angle("-1..1"), noise("0.005"), HIDES];
+const CHEETAH_VEL: &[Parameter] = &[velocity("0..3"), TORSO, FORWARD, cost("0.05"), noise("0.1"), HIDES];
+const CHEETAH_DIR: &[Parameter] = &[TORSO, FORWARD, cost("0.05"), noise("0.1"), HIDES];
+const WALKER_VEL: &[Parameter] = &[
+    velocity("0..10"),
+    FORWARD,
+    cost("0.001"),
+    alive("15"),
+    ENDS,
+    height("0.8..2"),
+    angle("-1..1"),
+    noise("0.005"),
+    HIDES,
+];
+const SWIMMER_VEL: &[Parameter] = &[velocity("0.1..0.2"), FORWARD, cost("0.0001"), noise("0.1"), HIDES];
 const SWIMMER: &[Parameter] = &[FORWARD, cost("0.0001"), noise("0.1"), HIDES];
 const REACHER: &[Parameter] = &[
     parameter("reward_dist_weight", "1", "cost per distance"),
@@ -70,6 +99,11 @@ pub(in crate::env) const BODIES: &[(&str, &[Parameter])] = &[
     ("hopper", HOPPER),
     ("walker2d", WALKER),
     ("swimmer", SWIMMER),
+    ("half-cheetah-vel", CHEETAH_VEL),
+    ("half-cheetah-dir", CHEETAH_DIR),
+    ("walker2d-vel", WALKER_VEL),
+    ("walker2d-dir", WALKER),
+    ("swimmer-vel", SWIMMER_VEL),
     ("reacher", REACHER),
     ("inverted-pendulum", POLE),
     ("inverted-double-pendulum", POLES),
@@ -111,6 +145,11 @@ pub(super) fn given_body<T: Take>(name: &str, given: &Given<'_>, to: T) -> Resul
         "hopper" => to.take(locomotion(hopper()?, given)?),
         "walker2d" => to.take(locomotion(walker2d()?, given)?),
         "swimmer" => to.take(locomotion(swimmer()?, given)?),
+        "half-cheetah-vel" => to.take(cheetah(half_cheetah_vel()?, given)?),
+        "half-cheetah-dir" => to.take(cheetah(half_cheetah_dir()?, given)?),
+        "walker2d-vel" => to.take(locomotion(walker2d_vel()?, given)?),
+        "walker2d-dir" => to.take(locomotion(walker2d_dir()?, given)?),
+        "swimmer-vel" => to.take(locomotion(swimmer_vel()?, given)?),
         "reacher" => to.take(reacher(given)?),
         "inverted-pendulum" => to.take(pole(given)?),
         "inverted-double-pendulum" => to.take(poles(given)?),
@@ -150,6 +189,17 @@ impl Reader<'_> {
         Ok(value)
     }
 
+    /// A range with both bounds.
+    fn bounds(&mut self, parameter: &str, default: [f64; 2]) -> Result<[f64; 2]> {
+        let value = self.span(parameter, default)?;
+        if value.iter().all(|bound| bound.is_finite()) {
+            return Ok(value);
+        }
+        let [low, high] = value;
+        let problem = format!("{parameter}={low}..{high}: tasks are drawn from it; give it two bounds, such as 0..3");
+        Err(Error::config("env", problem))
+    }
+
     fn flag(&mut self, parameter: &str, default: bool) -> Result<bool> {
         let value = self.given.flag(parameter, default)?;
         Ok(self.noted(parameter, value, &default))
@@ -158,9 +208,12 @@ impl Reader<'_> {
 
 fn locomotion<const N: usize>(mut env: Locomotion<N>, given: &Given<'_>) -> Result<Locomotion<N>> {
     let mut read = Reader { given, name: env.name.clone() };
+    if let Course::Velocity(range) = env.course {
+        env.course = Course::Velocity(read.bounds(VELOCITY, range)?);
+    }
     env.forward_reward_weight = read.number(FORWARD.name, env.forward_reward_weight)?;
     env.ctrl_cost_weight = read.number("ctrl_cost_weight", env.ctrl_cost_weight)?;
-    env.healthy_reward = read.number(ALIVE.name, env.healthy_reward)?;
+    env.healthy_reward = read.number(ALIVE, env.healthy_reward)?;
     env.terminate_when_unhealthy = read.flag(ENDS.name, env.terminate_when_unhealthy)?;
     if let Some(health) = &mut env.health {
         health.state = read.span(HEALTHY_STATE, health.state)?;
@@ -171,6 +224,15 @@ fn locomotion<const N: usize>(mut env: Locomotion<N>, given: &Given<'_>) -> Resu
     if !read.flag(HIDES.name, true)? {
         env.hidden_positions = 0;
     }
+    env.name = read.name;
+    Ok(env)
+}
+
+/// A cheetah of a family, of which also the torso may be seen.
+fn cheetah(env: Locomotion<9>, given: &Given<'_>) -> Result<Locomotion<9>> {
+    let mut env = locomotion(env, given)?;
+    let mut read = Reader { given, name: env.name };
+    env.observe_torso = read.flag(TORSO.name, false)?.then_some(CHEETAH_HEIGHT);
     env.name = read.name;
     Ok(env)
 }

@@ -40,7 +40,8 @@ impl WordWriter {
     }
 
     pub fn spec(&mut self, spec: &EnvSpec) {
-        let EnvSpec { name, observation, action, horizon, dt, solved_at, task, classes, plane, legend, goal } = spec;
+        let EnvSpec { name, observation, action, horizon, dt, solved_at, task, .. } = spec;
+        let EnvSpec { classes, plane, course, legend, goal, .. } = spec;
         self.text(name);
         self.list(observation, Self::dim);
         match action {
@@ -72,6 +73,7 @@ impl WordWriter {
             words.len(*x);
             words.len(*y);
         });
+        self.list(course.as_slice(), |words, place| words.len(*place));
         self.text(legend);
         self.list(goal.as_slice(), |words, Goal { achieved, desired, tolerance }| {
             [achieved.start, achieved.end, desired.start, desired.end].iter().for_each(|at| words.len(*at));
@@ -200,6 +202,7 @@ impl WordReader<'_> {
             task: self.list(Self::dim),
             classes: self.list(|words| Classes { names: words.list(Self::text), held_out: words.len() }).pop(),
             plane: self.list(|words| [words.len(), words.len()]).pop(),
+            course: self.list(Self::len).pop(),
             legend: self.text(),
             goal: {
                 let range = |words: &mut Self| words.len()..words.len();
@@ -247,6 +250,7 @@ mod tests {
             .solved_at(-3.5)
             .plane(1, 0)
             .legend("green: the goal");
+        spec.course = Some(3);
         spec.goal = Some(Goal { achieved: 0..1, desired: 1..2, tolerance: 0.25 });
         let scene = Scene::new([-1.0, 1.0, 0.0, 2.0])
             .with(Shape::line([0.0, 0.5], [1.0, 1.5], 0.25, Color::rgb(1, 2, 3)))

@@ -1,12 +1,16 @@
 //! Bodies that are paid for getting ahead: the cheetah, the hopper, the walker, the swimmer, and bodies of one's own.
 //!
-//! Source of the rules: Gymnasium 1.4, `mujoco/half_cheetah_v5.py` and its like.
+//! Source of the rules: Gymnasium 1.4, `mujoco/half_cheetah_v5.py` and its like. [`families`] has those of the task
+//! families of meta-learning.
 
+mod course;
+pub mod families;
 mod half_cheetah;
 mod hopper;
 mod swimmer;
 mod walker2d;
 
+pub use course::Course;
 pub use half_cheetah::half_cheetah;
 pub use hopper::hopper;
 pub use swimmer::swimmer;
@@ -18,10 +22,10 @@ use crate::env::{ActionSpace, Dim, Draws, Env, EnvSpec, Mask, Real, Scene, Step}
 
 /// A body that is paid for its speed along X, with `N` joints.
 ///
-/// The reward of a step is the mean speed of the first link along the axis of its first slide, times
-/// [`forward_reward_weight`](Locomotion::forward_reward_weight), plus
+/// The reward of a step is what the mean speed of the first link along the axis of its first slide is worth by the
+/// [`course`](Locomotion::course), times [`forward_reward_weight`](Locomotion::forward_reward_weight), plus
 /// [`healthy_reward`](Locomotion::healthy_reward) where it is healthy, less the cost of its controls. An agent sees
-/// positions and speeds of the joints.
+/// positions and speeds of the joints, and nothing of the task.
 #[derive(Clone, Debug)]
 pub struct Locomotion<const N: usize> {
     model: Model,
@@ -31,8 +35,12 @@ pub struct Locomotion<const N: usize> {
     pub name: String,
     /// The mean return at which its authors call it solved, if they do.
     pub solved_at: Option<f64>,
+    /// The time limit, in steps.
+    pub horizon: usize,
     /// Integration steps per step.
     pub frame_skip: usize,
+    /// How fast it should run.
+    pub course: Course,
     /// Reward per speed.
     pub forward_reward_weight: f64,
     /// Cost per squared control, before controls are limited.
@@ -53,6 +61,8 @@ pub struct Locomotion<const N: usize> {
     pub shown_speed: f64,
     /// Leaves the places along the root's slides that nothing depends on out of observations: so many numbers.
     pub hidden_positions: usize,
+    /// Shows also the place of the first link, as three numbers x, y and z: its height where its joint along Z is at 0.
+    pub observe_torso: Option<f64>,
 }
 
 /// Where a body is healthy: all strictly within.
@@ -83,7 +93,9 @@ impl<const N: usize> Locomotion<N> {
             timestep: body.timestep,
             name: name.to_owned(),
             solved_at: None,
+            horizon: 1000,
             frame_skip: 1,
+            course: Course::Ahead,
             forward_reward_weight: 1.0,
             ctrl_cost_weight: 0.0,
             healthy_reward: 0.0,
@@ -94,6 +106,7 @@ impl<const N: usize> Locomotion<N> {
             normal_speeds: false,
             shown_speed: f64::INFINITY,
             hidden_positions: 1,
+            observe_torso: None,
         })
     }
 
@@ -136,9 +149,17 @@ impl<const N: usize> Env for Locomotion<N> {
         let speeds = self.names.iter().map(|name| Dim::new(format!("{name}_dot"), -shown, shown));
         let controls = self.model.motor_names().into_iter().zip(self.model.control_ranges());
         let action = controls.map(|(name, range)| Dim::new(name, -range, range)).collect();
-        let observation = positions.chain(speeds).collect();
-        let spec = EnvSpec::new(&self.name, observation, ActionSpace::continuous(action), 1000).dt(self.dt());
-        EnvSpec { solved_at: self.solved_at, ..spec }
+        let torso = self.observe_torso.map(|_| ["torso_x", "torso_y", "torso_z"]).into_iter().flatten();
+        let observation = positions.chain(speeds).chain(torso.map(Dim::unbounded)).collect();
+        let spec = EnvSpec::new(&self.name, observation, ActionSpace::continuous(action), self.horizon).dt(self.dt());
+        let task = self.course.task();
+        let course = (!task.is_empty()).then_some(0);
+        EnvSpec { solved_at: self.solved_at, task, course, legend: self.course.legend().to_owned(), ..spec }
+    }
+
+    #[inline(always)]
+    fn sample_task<R: Real>(&self, rng: &mut Draws<R>, task: &mut [R]) {
+        self.course.sample(rng, task);
     }
 
     #[inline(always)]
@@ -156,14 +177,15 @@ impl<const N: usize> Env for Locomotion<N> {
     }
 
     #[inline(always)]
-    fn step<R: Real>(&self, mut s: Joints<R, N>, action: &[R], _task: &[R], _rng: &mut Draws<R>) -> Step<R, Self> {
+    fn step<R: Real>(&self, mut s: Joints<R, N>, action: &[R], task: &[R], _rng: &mut Draws<R>) -> Step<R, Self> {
         let mut motion = Motion::new(&self.model, action);
         let moved = s.advance(&mut motion, self.frame_skip);
         let mut cost = R::lit(0.0);
         for a in action {
             cost = cost + a.square();
         }
-        let mut reward = moved[0] * (self.forward_reward_weight / self.dt()) - cost * self.ctrl_cost_weight;
+        let way = self.course.worth(moved[0], self.dt(), task);
+        let mut reward = way * (self.forward_reward_weight / self.dt()) - cost * self.ctrl_cost_weight;
         let healthy = self.healthy(&s);
         if self.healthy_reward != 0.0 {
             reward = reward + R::from_mask(healthy) * self.healthy_reward;
@@ -174,15 +196,23 @@ impl<const N: usize> Env for Locomotion<N> {
 
     #[inline(always)]
     fn observe<R: Real>(&self, s: &Joints<R, N>, _task: &[R], out: &mut [R]) {
-        let from = 2 * N - out.len();
-        let (positions, speeds) = out.split_at_mut(N - from);
+        let from = self.hidden_positions.min(N);
+        let (positions, rest) = out.split_at_mut(N - from);
+        let (speeds, torso) = rest.split_at_mut(N);
         positions.copy_from_slice(&s.qpos[from..]);
         for (out, v) in speeds.iter_mut().zip(&s.qvel) {
             *out = if self.shown_speed.is_finite() { v.clamp(-self.shown_speed, self.shown_speed) } else { *v };
         }
+        if let ([x, y, z], Some(height)) = (torso, self.observe_torso) {
+            (*x, *y, *z) = (s.qpos[0], R::lit(0.0), s.qpos[1] + R::lit(height));
+        }
     }
 
-    fn draw(&self, state: &[f32], _task: &[f32]) -> Scene {
-        self.model.scene(&state[..N], state[N])
+    fn draw(&self, state: &[f32], task: &[f32]) -> Scene {
+        let scene = self.model.scene(&state[..N], state[N]);
+        match task {
+            [asked] => self.course.shown(scene, *asked, state[N]),
+            _ => scene,
+        }
     }
 }
