@@ -13,7 +13,8 @@ const INNER_STEPS = 3;
 const EPISODES = 3;
 const DRAWS = 48;
 
-function stageName(unit: Adaptation["unit"], stage: number): string {
+/** The name of a stage. */
+export function stageName(unit: Adaptation["unit"], stage: number): string {
   if (unit !== "gradient steps") {
     return `Episode ${stage + 1}`;
   }

@@ -7,6 +7,7 @@ import { count } from "../format.js";
 import { Plane } from "../plane.js";
 import { Playback } from "../playback.js";
 import { ADAPTABLE, contestants, type Contestant } from "../policies.js";
+import { Runner } from "../runner.js";
 import type { Choices } from "../url-state.js";
 import type { RoomView } from "./room.js";
 
@@ -36,6 +37,15 @@ const PLACES: Record<string, Place> = {
       "move the goal.",
     task: [0.6, 0.5],
     pace: 110,
+  },
+  "half-cheetah-vel": {
+    label: "Run at an asked speed",
+    story:
+      "A cheetah of two legs should run at a speed that it is never told: it is only paid for being near it. Nothing " +
+      "in its network changes: in its first episode it finds out, within its memory, which speed is paid, and in its " +
+      "second it runs at it. The green arrow is what is asked for, the blue one its speed. Set the speed yourself.",
+    task: [1.5],
+    pace: 25,
   },
   bandit: {
     label: "Find the arm that pays",
@@ -152,9 +162,12 @@ export class AdaptRoom implements RoomView {
       const own = this.#own.get(env);
       this.#spec = spec;
       this.#task = fitting(spec, task) ?? [...place.task];
-      this.#shown = [...all, ...(own ? [own] : [])].map((contestant) =>
-        spec.plane ? new Plane(contestant, spec, (x, y) => this.#goTo([x, y])) : new Bandit(contestant, env),
-      );
+      this.#shown = [...all, ...(own ? [own] : [])].map((contestant) => {
+        if (spec.course !== undefined) {
+          return new Runner(contestant, spec);
+        }
+        return spec.plane ? new Plane(contestant, spec, (x, y) => this.#goTo([x, y])) : new Bandit(contestant, env);
+      });
       this.#cards.replaceChildren(...this.#shown.map(({ root }) => root));
       this.#showSliders();
       this.#settled(0);

@@ -22,6 +22,10 @@ pub struct Preset {
     pub settings: Table,
 }
 
+/// The cheetah of garage's examples of RL².
+#[cfg(any(feature = "bodies", feature = "modules"))]
+const GARAGE_CHEETAH: &str = "half-cheetah-vel:velocity_range=0..2,observe_torso=true";
+
 const FILES: &[(&str, &str, &str)] = &[
     ("ppo", "cartpole", include_str!("presets/ppo-cartpole.toml")),
     ("ppo", "cartpole-no-velocities", include_str!("presets/ppo-cartpole-no-velocities.toml")),
@@ -89,6 +93,10 @@ const FILES: &[(&str, &str, &str)] = &[
     ("pearl", "point-robot", include_str!("presets/pearl-point-robot.toml")),
     ("pearl", "point-half-circle", include_str!("presets/pearl-point-half-circle.toml")),
     ("pearl", "point-half-circle-dense", include_str!("presets/pearl-point-half-circle-dense.toml")),
+    #[cfg(any(feature = "bodies", feature = "modules"))]
+    ("rl2-ppo", GARAGE_CHEETAH, include_str!("presets/rl2-ppo-half-cheetah-vel-garage.toml")),
+    #[cfg(any(feature = "bodies", feature = "modules"))]
+    ("rl2-trpo", GARAGE_CHEETAH, include_str!("presets/rl2-trpo-half-cheetah-vel-garage.toml")),
     ("rl2-trpo", "bandit", include_str!("presets/rl2-trpo-bandit.toml")),
 ];
 
