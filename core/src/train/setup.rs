@@ -7,6 +7,7 @@ pub(super) mod presets;
 pub(super) mod register;
 #[cfg(any(test, feature = "debug"))]
 pub(super) mod small;
+mod without_comments;
 
 use std::rc::Rc;
 
