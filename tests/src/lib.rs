@@ -59,11 +59,12 @@ mod pages {
     struct YourBody;
 }
 
-/// The built-in environments without those that differ from another one in the kind of reward only, for tests that
-/// compile shaders.
+/// The built-in environments without those that differ from another one in the kind of reward or the body only, for
+/// tests that compile shaders.
 #[must_use]
 pub fn distinct_names() -> Vec<&'static str> {
-    let variant = |name: &&str| ["-sparse", "-squared", "-dense"].iter().any(|end| name.ends_with(end));
+    let others = ["-sparse", "-squared", "-dense", "-dir", "walker2d-vel", "swimmer-vel", "walker2d-rand-params"];
+    let variant = |name: &&str| others.iter().any(|end| name.ends_with(end));
     quickstudy_core::env::builtin_names().into_iter().filter(|name| !variant(name)).collect()
 }
 
