@@ -309,6 +309,28 @@ test("Adapt: who infers the goal is shown with what it believes, which closes in
     );
   }));
 
+test("Adapt: the meta-trained cheetah finds out which speed is asked for, and runs at it", () =>
+  inRoom("#room=adapt&env=half-cheetah-vel&task=2.00", async (page) => {
+    await until(page.getByTestId("adapt-status"), /Meta-trained: return/);
+    const LINE = /^(?:Episode \d|Before|After 1 step): (\S+) (\S+) of (\S+) m$/;
+    const lines = async (card) =>
+      (await page.getByTestId(card).locator(".stages li").allTextContents()).map((line) =>
+        LINE.exec(line).slice(1).map(number),
+      );
+    const [untrained, single, meta] = [
+      await lines("card-untrained"),
+      await lines("card-trained-on-one-task"),
+      await lines("card-meta-trained"),
+    ];
+    // 199 steps of 0.05 s at 2 m/s.
+    const [got, way, asked] = meta.at(-1);
+    assert.ok(Math.abs(asked - 19.9) < 0.01 && Math.abs(way - asked) < 4, `${meta}`);
+    assert.ok(got > single.at(-1)[0] + 50 && got > untrained.at(-1)[0] + 150, `${meta}, ${single}, ${untrained}`);
+    await page.getByTestId("task-0").fill("0.5");
+    await until(page.locator("#adapt-task output").first(), /^0\.50/);
+    await until(page.getByTestId("card-meta-trained").locator(".stages"), /of 5\.0 m/);
+  }));
+
 test("Learn to learn: held-out tasks are adapted to better as training goes on", () =>
   inRoom("#room=meta&env=navigation", async (page) => {
     const room = page.locator("#meta");

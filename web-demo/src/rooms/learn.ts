@@ -28,12 +28,6 @@ const STORIES: Record<string, string> = {
     "Hop to the right on one leg. A point for each step that it stands, and speed; 3,800 is what its authors ask.",
   walker2d: "Walk to the right on two legs. A point for each step that it stands, and speed.",
   swimmer: "Swim by turning two joints in a thick fluid. Speed is reward; 360 is what its authors ask.",
-  "half-cheetah-vel":
-    "Run at the speed that the green arrow shows, which the agent does not see: one speed must do for all.",
-  "half-cheetah-dir": "Run to the side of the green arrow, which the agent does not see.",
-  "walker2d-vel": "Walk at the speed that the green arrow shows, which the agent does not see.",
-  "walker2d-dir": "Walk to the side of the green arrow, which the agent does not see.",
-  "swimmer-vel": "Swim at the speed that the green arrow shows, which the agent does not see.",
   reacher: "Bring the tip of the arm to the green disc. Each step costs the distance; −4 is good.",
   "inverted-pendulum": "Push the cart so that the pole stays up. One point for each step; 1,000 is the most.",
   "inverted-double-pendulum":
@@ -47,11 +41,6 @@ function shown(env: string): number {
 
 const BODIES = new Set([
   "half-cheetah",
-  "half-cheetah-vel",
-  "half-cheetah-dir",
-  "walker2d-vel",
-  "walker2d-dir",
-  "swimmer-vel",
   "hopper",
   "walker2d",
   "swimmer",
