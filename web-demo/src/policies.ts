@@ -72,6 +72,24 @@ const LINES: Record<string, Line> = {
       },
     ],
   },
+  "half-cheetah-vel": {
+    algorithm: "rl2-ppo",
+    about: "It has never moved before.",
+    shipped: [
+      {
+        name: "Trained on one task",
+        about: "It learnt to run at a single speed, and runs at that whatever it is paid.",
+        file: "half-cheetah-vel-one-task",
+        command: "quickstudy train rl2-ppo --env half-cheetah-vel --seed 0 --steps 5M --set train_tasks=1",
+      },
+      {
+        name: "Meta-trained",
+        about: "It learnt to learn on 50,000 speeds: what its first steps are paid tells it how fast to run.",
+        file: "half-cheetah-vel-meta",
+        command: "quickstudy train rl2-ppo --env half-cheetah-vel --seed 0 --eval-every 1M",
+      },
+    ],
+  },
   bandit: {
     algorithm: "rl2-ppo",
     about: "It has never pulled an arm before.",

@@ -41,9 +41,9 @@ const PLACES: Record<string, Place> = {
   "half-cheetah-vel": {
     label: "Run at an asked speed",
     story:
-      "A cheetah of two legs should run at a speed that it is never told: it is only paid for being near it. Nothing " +
-      "in its network changes: in its first episode it finds out, within its memory, which speed is paid, and in its " +
-      "second it runs at it. The green arrow is what is asked for, the blue one its speed. Set the speed yourself.",
+      "A cheetah should run at a speed that it is never told: it is only paid for being near it. Nothing in its " +
+      "network changes: from what its first steps are paid it finds out, within its memory, which speed is asked for. " +
+      "The green arrow is that speed, the blue one its own. Set the speed yourself.",
     task: [1.5],
     pace: 25,
   },

@@ -95,6 +95,12 @@ const FILES: &[(&str, &str, &str)] = &[
     ("pearl", "point-half-circle", file!("pearl-point-half-circle.toml")),
     ("pearl", "point-half-circle-dense", file!("pearl-point-half-circle-dense.toml")),
     #[cfg(any(feature = "bodies", feature = "modules"))]
+    ("promp", "half-cheetah-vel", file!("promp-half-cheetah-vel.toml")),
+    #[cfg(any(feature = "bodies", feature = "modules"))]
+    ("rl2-ppo", "half-cheetah-vel", file!("rl2-ppo-half-cheetah-vel.toml")),
+    #[cfg(any(feature = "bodies", feature = "modules"))]
+    ("pearl", "half-cheetah-vel", file!("pearl-half-cheetah-vel.toml")),
+    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("rl2-ppo", GARAGE_CHEETAH, file!("rl2-ppo-half-cheetah-vel-garage.toml")),
     #[cfg(any(feature = "bodies", feature = "modules"))]
     ("rl2-trpo", GARAGE_CHEETAH, file!("rl2-trpo-half-cheetah-vel-garage.toml")),
