@@ -1,6 +1,6 @@
 //! The environments of bodies in TypeScript, so that the catalogue has them before their module is loaded.
 
-use quickstudy_core::env::body_names;
+use quickstudy_core::env::guest_names;
 use quickstudy_core::train::ALGORITHMS;
 
 use crate::describe::{env_info, trains_on};
@@ -8,7 +8,7 @@ use crate::describe::{env_info, trains_on};
 /// `js/bodies-catalogue.ts`.
 fn text() -> String {
     let mut envs = String::new();
-    for name in body_names() {
+    for name in guest_names() {
         let pretty = serde_json::to_string_pretty(&env_info(name).unwrap()).unwrap();
         // Numbers without bounds, which JSON does not have.
         let pretty =
@@ -16,7 +16,7 @@ fn text() -> String {
         envs += &format!("{},\n", on_fewer_lines(&pretty));
     }
     let fits = |def: &&&quickstudy_core::algo::AlgorithmDef| {
-        let each: Vec<bool> = body_names().iter().map(|name| trains_on(def, name)).collect();
+        let each: Vec<bool> = guest_names().iter().map(|name| trains_on(def, name)).collect();
         assert!(each.iter().all(|fits| *fits == each[0]), "{}: some bodies and not others", def.name);
         each[0]
     };
