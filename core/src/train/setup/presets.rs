@@ -41,6 +41,10 @@ const FILES: &[(&str, &str, &str)] = &[
     ("ppo", "inverted-pendulum", include_str!("presets/ppo-inverted-pendulum.toml")),
     #[cfg(any(feature = "bodies", feature = "modules"))]
     ("ppo", "inverted-double-pendulum", include_str!("presets/ppo-inverted-double-pendulum.toml")),
+    #[cfg(any(feature = "bodies", feature = "modules"))]
+    ("ppo", "qube-swing-up:dt=0.01", include_str!("presets/ppo-qube-swing-up.toml")),
+    #[cfg(any(feature = "bodies", feature = "modules"))]
+    ("ppo", "qube-swing-up:dt=0.01,randomised=true", include_str!("presets/ppo-qube-swing-up.toml")),
     ("ppo", "mountain-car", include_str!("presets/ppo-mountain-car.toml")),
     ("ppo", "mountain-car-continuous", include_str!("presets/ppo-mountain-car-continuous.toml")),
     ("ppo2", "cartpole", include_str!("presets/ppo2-cartpole.toml")),
