@@ -152,7 +152,7 @@ impl Env for BallOnBeam {
                 Color::GREY,
             ))
             .with(Shape::line(at(-half, 0.0), at(half, 0.0), thickness, Color::INK))
-            .with(Shape::line(at(0.0, -0.5 * thickness), at(0.0, 0.5 * thickness), 0.4 * thickness, Color::GREEN))
+            .with(Shape::line(at(-radius, 0.0), at(radius, 0.0), thickness, Color::GREEN))
             .with(Shape::circle([0.0, 0.0], 0.3 * thickness, Color::PALE))
             .with(Shape::circle(at(x, 0.5 * thickness + radius), radius, Color::ORANGE))
     }

@@ -252,7 +252,9 @@ impl Env for QCartPole {
         let (rail, length) = (0.5 * domain[2], 2.0 * domain[13]);
         let (x, (sin, cos)) = (state[0], state[1].sin_cos());
         let view = 1.1 * rail;
-        Scene::new([-view, view, -length - 0.05, length + 0.05])
+        // A pole that ends an episode where it falls is never below its cart.
+        let below = if self.angles[1] == 0.0 { length + 0.05 } else { 0.1 };
+        Scene::new([-view, view, -below, length + 0.05])
             .with(Shape::line([-rail, -0.03], [rail, -0.03], 0.01, Color::GREY))
             .with(Shape::rect([-rail - 0.01, -rail + 0.01, -0.06, 0.02], Color::GREY))
             .with(Shape::rect([rail - 0.01, rail + 0.01, -0.06, 0.02], Color::GREY))
