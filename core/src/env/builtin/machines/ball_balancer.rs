@@ -1,15 +1,16 @@
 //! Bring a ball to the middle of a plate that two motors tilt, and hold it there (Quanser's 2-DoF ball balancer;
 //! Pyrado's `qbb`).
 //!
-//! Source: Pyrado, `pysim/quanser_ball_balancer.py`. A voltage V of at most 3 V for each of two motors every 0.01 s. With
-//! J = η_g K² J_m + J_l, A = η_g K η_m k/R, B = η_g K² η_m k²/R + b and c = 2 r_arm/l_plate, both axes are alike:
-//! θ̈ = (A V − B θ̇)/J and ẍ = c g sin θ/1.4, as a ball rolls; symplectic Euler. Reward exp(−c (θ² + 5000 x² + 0.01 θ̇² +
-//! 0.5 ẋ² + 0.01 V²)) over both axes, which is 10⁻⁴ where all are at their bounds. The episode ends where |θ| > 45°, the
-//! ball leaves the plate, |θ̇| > 5π/s or |ẋ| > 0.5 m/s. Time limit 500. The ball is near the rim at first.
+//! Source: Pyrado, `pysim/quanser_ball_balancer.py`. A voltage V of at most 3 V for each of two motors every 0.01 s.
+//! With J = η_g K² J_m + J_l, A = η_g K η_m k/R, B = η_g K² η_m k²/R + b and c = 2 r_arm/l_plate, both axes are alike:
+//! θ̈ = (A V − B θ̇)/J and ẍ = c g sin θ/1.4, as a ball rolls; symplectic Euler. Reward exp(−c (θ² + 5000 x² + 0.01 θ̇²
+//! + 0.5 ẋ² + 0.01 V²)) over both axes, which is 10⁻⁴ where all are at their bounds. The episode ends where |θ| > 45°,
+//! the ball leaves the plate, |θ̇| > 5π/s or |ẋ| > 0.5 m/s. Time limit 500. The ball is near the rim at first.
 //!
-//! With `simple_dynamics=false` there are also friction of the ball, the forces of a plate that turns, and voltages that
-//! are too small to move a motor. Departures there: the plate's angles follow from those of the motors, sin a = c sin θ,
-//! where the original adds up their speeds; and both axes are alike, where the original has the sign of one reversed.
+//! With `simple_dynamics=false` there are also friction of the ball, the forces of a plate that turns, and voltages
+//! that are too small to move a motor. Departures there: the plate's angles follow from those of the motors, sin a = c
+//! sin θ, where the original adds up their speeds; and both axes are alike, where the original has the sign of one
+//! reversed.
 
 use std::f64::consts::{FRAC_PI_4, PI};
 
@@ -174,7 +175,7 @@ impl Env for BallBalancer {
             let mut acc = tilt * gravity * sin * (1.0 / 1.4);
             if !self.simple_dynamics {
                 let plate_sin = tilt * sin;
-                // Arms are shorter than plates: a cosine of 0 cannot be, but for domain parameters that are no machine's.
+                // Arms are shorter than plates, so that no cosine is 0 but with numbers of no machine.
                 let inverse_cos = (R::lit(1.0) - plate_sin.square()).max(R::lit(1e-4)).sqrt().recip();
                 let plate_dot = tilt * s.theta_dot[i] * cos * inverse_cos;
                 let swing = tilt * (turn * cos - s.theta_dot[i].square() * sin);

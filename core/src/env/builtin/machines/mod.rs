@@ -7,8 +7,8 @@
 //!
 //! - The time limit is no end: Pyrado's `max_steps` is the time limit of the environment, which truncates.
 //! - Only angles are wrapped in errors. The original reflects every number beyond ±π, positions and speeds among them.
-//! - Action spaces are those of the nominal machine, whatever its domain parameters are, so that a policy of one machine
-//!   plays another. Motors are limited by the domain parameters.
+//! - Action spaces are those of the nominal machine, whatever its domain parameters are, so that a policy of one
+//!   machine plays another. Motors are limited by the domain parameters.
 //!
 //! [`Machine`] has the domain parameters, and how they are drawn for tasks; [`Weights`] the rewards.
 

@@ -1,9 +1,9 @@
 //! Swing up a rod by a motor that is too weak to lift it at once (Pyrado's `pend`).
 //!
-//! Source: Pyrado, `pysim/pendulum.py`. A torque τ of at most 3.5 N m each 0.02 s on a rod that hangs at θ = 0:
-//! θ̈ = (τ − m g l/2 sin θ − d θ̇)/(m l²/3); symplectic Euler. Reward exp(−(e² + 10⁻³ θ̇² + 10⁻² τ²)), where e is how
-//! far it is from upright. The episode ends after two turns to either side or beyond 4π/s. Time limit 400. Every episode
-//! begins at rest. The original wraps the speed and not the angle; here it is the angle.
+//! Source: Pyrado, `pysim/pendulum.py`. A torque τ of at most 3.5 N m each 0.02 s on a rod that hangs at θ = 0: θ̈ = (τ
+//! − m g l/2 sin θ − d θ̇)/(m l²/3); symplectic Euler. Reward exp(−(e² + 10⁻³ θ̇² + 10⁻² τ²)), where e is how far it is
+//! from upright. The episode ends after two turns to either side or beyond 4π/s. Time limit 400. Every episode begins
+//! at rest. The original wraps the speed and not the angle; here it is the angle.
 
 use std::f64::consts::PI;
 

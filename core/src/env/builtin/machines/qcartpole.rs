@@ -15,8 +15,8 @@
 //! - Stabilise: a long pole, steps of 0.01 s, Q = (5, 10, 0.01, 0.01), at most 15° from upright. The end costs the
 //!   reward of the last state times the steps that are left of 300, which the state counts; a longer time limit changes
 //!   nothing of this. Time limit 300.
-//! - Swing up: a short pole, steps of 0.002 s, Q = (0.3, 0.5, 0.005, 0.001), first angles are any. The end costs 10⁴. Time
-//!   limit 8000.
+//! - Swing up: a short pole, steps of 0.002 s, Q = (0.3, 0.5, 0.005, 0.001), first angles are any. The end costs 10⁴.
+//!   Time limit 8000.
 
 use std::f64::consts::PI;
 

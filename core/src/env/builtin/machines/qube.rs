@@ -1,9 +1,9 @@
 //! Swing up a pole at the end of an arm that a motor turns, or keep it upright (Quanser's Qube, a Furuta pendulum;
 //! Pyrado's `qq-su` and `qq-st`).
 //!
-//! Source: Pyrado, `pysim/quanser_qube.py`. A voltage V of at most 4.5 V on the motor of the arm (θ), from which the pole
-//! (α) hangs at α = 0. With J the inertias about the centres, c₀ = Jᵣ + mₚ lᵣ², c₁ = mₚ lₚ²/4, c₂ = mₚ lₚ lᵣ/2,
-//! c₃ = Jₚ + c₁, c₄ = mₚ lₚ g/2, a = c₀ + c₁ sin²α and b = c₂ cos α:
+//! Source: Pyrado, `pysim/quanser_qube.py`. A voltage V of at most 4.5 V on the motor of the arm (θ), from which the
+//! pole (α) hangs at α = 0. With J the inertias about the centres, c₀ = Jᵣ + mₚ lᵣ², c₁ = mₚ lₚ²/4, c₂ = mₚ lₚ lᵣ/2, c₃
+//! = Jₚ + c₁, c₄ = mₚ lₚ g/2, a = c₀ + c₁ sin²α and b = c₂ cos α:
 //!
 //! - x = k (V − k θ̇)/R − dᵣ θ̇ − c₁ sin 2α θ̇ α̇ + c₂ sin α α̇², y = −dₚ α̇ + c₁/2 sin 2α θ̇² − c₄ sin α;
 //! - θ̈ = (c₃ x − b y)/(a c₃ − b²), α̈ = (a y − b x)/(a c₃ − b²).
@@ -45,7 +45,7 @@ const TABLE: [DomainParameter; 11] = [
 const VOLTS: f64 = 4.5;
 const BOUNDS: [f64; 4] = [115.0 / 180.0 * PI, 4.0 * PI, 20.0 * PI, 20.0 * PI];
 
-/// The stages of a step of Runge and Kutta's fourth order: how far ahead each is, as a part of the step, and its weight.
+/// The stages of a step of Runge and Kutta's fourth order: how far ahead each is, in steps, and its weight.
 const STAGES: [[f64; 2]; 4] = [[0.0, 1.0], [0.5, 2.0], [0.5, 2.0], [1.0, 1.0]];
 
 /// How a Qube is moved by a step.
