@@ -3,9 +3,10 @@
 //!
 //! Source: Pyrado, `pysim/quanser_ball_balancer.py`. A voltage V of at most 3 V for each of two motors every 0.01 s.
 //! With J = η_g K² J_m + J_l, A = η_g K η_m k/R, B = η_g K² η_m k²/R + b and c = 2 r_arm/l_plate, both axes are alike:
-//! θ̈ = (A V − B θ̇)/J and ẍ = c g sin θ/1.4, as a ball rolls; symplectic Euler. Reward exp(−c (θ² + 5000 x² + 0.01 θ̇²
-//! + 0.5 ẋ² + 0.01 V²)) over both axes, which is 10⁻⁴ where all are at their bounds. The episode ends where |θ| > 45°,
-//! the ball leaves the plate, |θ̇| > 5π/s or |ẋ| > 0.5 m/s. Time limit 500. The ball is near the rim at first.
+//! θ̈ = (A V − B θ̇)/J and ẍ = c g sin θ/1.4, as a ball rolls; symplectic Euler. The cost is
+//! θ² + 5000 x² + 0.01 θ̇² + 0.5 ẋ² + 0.01 V² over both axes, and the reward exp(−cost) with a scale, so that it is 10⁻⁴
+//! where all are at their bounds. The episode ends where |θ| > 45°, the ball leaves the plate, |θ̇| > 5π/s or
+//! |ẋ| > 0.5 m/s. Time limit 500. The ball is near the rim at first.
 //!
 //! With `simple_dynamics=false` there are also friction of the ball, the forces of a plate that turns, and voltages
 //! that are too small to move a motor. Departures there: the plate's angles follow from those of the motors, sin a = c

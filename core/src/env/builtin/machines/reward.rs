@@ -19,8 +19,8 @@ impl<const N: usize> Weights<N> {
     #[inline(always)]
     pub(super) fn cost<R: Real>(&self, error: [R; N], action: &[R]) -> R {
         let mut cost = R::lit(0.0);
-        for i in 0..N {
-            cost = cost + error[i].square() * R::lit(self.state[i]);
+        for (number, weight) in error.into_iter().zip(self.state) {
+            cost = cost + number.square() * R::lit(weight);
         }
         for number in action {
             cost = cost + number.square() * R::lit(self.action);
