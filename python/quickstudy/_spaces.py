@@ -80,6 +80,15 @@ BUILT_IN: dict[str, Space] = {
     "reacher": _vectors(2, 1.0),
     "inverted-pendulum": _vectors(1, 3.0),
     "inverted-double-pendulum": _vectors(1, 1.0),
+    "ball-on-beam": _vectors(1, 29.43),
+    "ball-on-beam-discrete": Choices(3),
+    "mass-spring": _vectors(1, 30.0),
+    "pyrado-pendulum": _vectors(1, 3.5),
+    "qube-swing-up": _vectors(1, 4.5),
+    "qube-stabilise": _vectors(1, 4.5),
+    "qcartpole-stabilise": _vectors(1, 8.0),
+    "qcartpole-swing-up": _vectors(1, 8.0),
+    "ball-balancer": _vectors(2, 3.0),
 }
 
 # Parameters of environments that say how many choices there are.

@@ -1,6 +1,6 @@
 // Written by `QUICKSTUDY_WRITE=1 cargo test -p quickstudy-wasm bodies`, which also checks that it is up to date.
 
-/** The environments of bodies. */
+/** The environments of the second module: bodies and machines. */
 export const BODIES = [
 {
   "spec": {
@@ -417,24 +417,960 @@ export const BODIES = [
     }
   ]
 },
+{
+  "spec": {
+    "name": "ball-on-beam",
+    "observation": [
+      { "name": "x", "low": -Infinity, "high": Infinity },
+      { "name": "alpha", "low": -Infinity, "high": Infinity },
+      { "name": "x_dot", "low": -Infinity, "high": Infinity },
+      { "name": "alpha_dot", "low": -Infinity, "high": Infinity }
+    ],
+    "action": {
+      "kind": "box",
+      "dims": [
+        { "name": "tau", "low": -29.43, "high": 29.43 }
+      ]
+    },
+    "horizon": 500,
+    "dt": 0.01,
+    "solved_at": null,
+    "task": [],
+    "plane": null
+  },
+  "parameters": [
+    {
+      "name": "gravity_const",
+      "default": "9.81",
+      "meaning": "gravity in m/s²"
+    },
+    {
+      "name": "ball_mass",
+      "default": "0.5",
+      "meaning": "mass of the ball in kg"
+    },
+    {
+      "name": "ball_radius",
+      "default": "0.1",
+      "meaning": "radius of the ball in m"
+    },
+    {
+      "name": "beam_mass",
+      "default": "3",
+      "meaning": "mass of the beam in kg"
+    },
+    {
+      "name": "beam_length",
+      "default": "2",
+      "meaning": "length of the beam in m"
+    },
+    {
+      "name": "beam_thickness",
+      "default": "0.1",
+      "meaning": "thickness of the beam in m"
+    },
+    {
+      "name": "friction_coeff",
+      "default": "0.05",
+      "meaning": "viscous friction of the ball in N s/m"
+    },
+    {
+      "name": "ang_offset",
+      "default": "0",
+      "meaning": "error of the angle in rad"
+    },
+    {
+      "name": "dt",
+      "default": "0.01",
+      "meaning": "time of a step in s"
+    },
+    {
+      "name": "randomised",
+      "default": "false",
+      "meaning": "domain parameters differ from task to task"
+    },
+    {
+      "name": "time_limit",
+      "default": "500",
+      "meaning": "steps of an episode at most"
+    }
+  ]
+},
+{
+  "spec": {
+    "name": "ball-on-beam-discrete",
+    "observation": [
+      { "name": "x", "low": -Infinity, "high": Infinity },
+      { "name": "alpha", "low": -Infinity, "high": Infinity },
+      { "name": "x_dot", "low": -Infinity, "high": Infinity },
+      { "name": "alpha_dot", "low": -Infinity, "high": Infinity }
+    ],
+    "action": {
+      "kind": "discrete",
+      "names": [
+        "right",
+        "rest",
+        "left"
+      ]
+    },
+    "horizon": 500,
+    "dt": 0.01,
+    "solved_at": null,
+    "task": [],
+    "plane": null
+  },
+  "parameters": [
+    {
+      "name": "gravity_const",
+      "default": "9.81",
+      "meaning": "gravity in m/s²"
+    },
+    {
+      "name": "ball_mass",
+      "default": "0.5",
+      "meaning": "mass of the ball in kg"
+    },
+    {
+      "name": "ball_radius",
+      "default": "0.1",
+      "meaning": "radius of the ball in m"
+    },
+    {
+      "name": "beam_mass",
+      "default": "3",
+      "meaning": "mass of the beam in kg"
+    },
+    {
+      "name": "beam_length",
+      "default": "2",
+      "meaning": "length of the beam in m"
+    },
+    {
+      "name": "beam_thickness",
+      "default": "0.1",
+      "meaning": "thickness of the beam in m"
+    },
+    {
+      "name": "friction_coeff",
+      "default": "0.05",
+      "meaning": "viscous friction of the ball in N s/m"
+    },
+    {
+      "name": "ang_offset",
+      "default": "0",
+      "meaning": "error of the angle in rad"
+    },
+    {
+      "name": "dt",
+      "default": "0.01",
+      "meaning": "time of a step in s"
+    },
+    {
+      "name": "randomised",
+      "default": "false",
+      "meaning": "domain parameters differ from task to task"
+    },
+    {
+      "name": "time_limit",
+      "default": "500",
+      "meaning": "steps of an episode at most"
+    }
+  ]
+},
+{
+  "spec": {
+    "name": "mass-spring",
+    "observation": [
+      { "name": "x", "low": -Infinity, "high": Infinity },
+      { "name": "x_dot", "low": -Infinity, "high": Infinity }
+    ],
+    "action": {
+      "kind": "box",
+      "dims": [
+        { "name": "force", "low": -30.0, "high": 30.0 }
+      ]
+    },
+    "horizon": 300,
+    "dt": 0.02,
+    "solved_at": null,
+    "task": [],
+    "plane": null,
+    "legend": "green: the place to hold"
+  },
+  "parameters": [
+    {
+      "name": "mass",
+      "default": "1",
+      "meaning": "mass in kg"
+    },
+    {
+      "name": "stiffness",
+      "default": "30",
+      "meaning": "stiffness of the spring in N/m"
+    },
+    {
+      "name": "damping",
+      "default": "0.5",
+      "meaning": "damping in N s/m"
+    },
+    {
+      "name": "goal",
+      "default": "0",
+      "meaning": "the place to hold in m"
+    },
+    {
+      "name": "dt",
+      "default": "0.02",
+      "meaning": "time of a step in s"
+    },
+    {
+      "name": "randomised",
+      "default": "false",
+      "meaning": "domain parameters differ from task to task"
+    },
+    {
+      "name": "time_limit",
+      "default": "300",
+      "meaning": "steps of an episode at most"
+    }
+  ]
+},
+{
+  "spec": {
+    "name": "pyrado-pendulum",
+    "observation": [
+      { "name": "sin_theta", "low": -1.0, "high": 1.0 },
+      { "name": "cos_theta", "low": -1.0, "high": 1.0 },
+      { "name": "theta_dot", "low": -Infinity, "high": Infinity }
+    ],
+    "action": {
+      "kind": "box",
+      "dims": [
+        { "name": "tau", "low": -3.5, "high": 3.5 }
+      ]
+    },
+    "horizon": 400,
+    "dt": 0.02,
+    "solved_at": null,
+    "task": [],
+    "plane": null
+  },
+  "parameters": [
+    {
+      "name": "gravity_const",
+      "default": "9.81",
+      "meaning": "gravity in m/s²"
+    },
+    {
+      "name": "pole_mass",
+      "default": "1",
+      "meaning": "mass of the pole in kg"
+    },
+    {
+      "name": "pole_length",
+      "default": "1",
+      "meaning": "length of the pole in m"
+    },
+    {
+      "name": "pole_damping",
+      "default": "0.05",
+      "meaning": "damping of the joint in N m s"
+    },
+    {
+      "name": "torque_thold",
+      "default": "3.5",
+      "meaning": "largest torque in N m"
+    },
+    {
+      "name": "dt",
+      "default": "0.02",
+      "meaning": "time of a step in s"
+    },
+    {
+      "name": "randomised",
+      "default": "false",
+      "meaning": "domain parameters differ from task to task"
+    },
+    {
+      "name": "time_limit",
+      "default": "400",
+      "meaning": "steps of an episode at most"
+    }
+  ]
+},
+{
+  "spec": {
+    "name": "qube-swing-up",
+    "observation": [
+      { "name": "sin_theta", "low": -1.0, "high": 1.0 },
+      { "name": "cos_theta", "low": -1.0, "high": 1.0 },
+      { "name": "sin_alpha", "low": -1.0, "high": 1.0 },
+      { "name": "cos_alpha", "low": -1.0, "high": 1.0 },
+      { "name": "theta_dot", "low": -Infinity, "high": Infinity },
+      { "name": "alpha_dot", "low": -Infinity, "high": Infinity }
+    ],
+    "action": {
+      "kind": "box",
+      "dims": [
+        { "name": "voltage", "low": -4.5, "high": 4.5 }
+      ]
+    },
+    "horizon": 4000,
+    "dt": 0.004,
+    "solved_at": null,
+    "task": [],
+    "plane": null
+  },
+  "parameters": [
+    {
+      "name": "gravity_const",
+      "default": "9.81",
+      "meaning": "gravity in m/s²"
+    },
+    {
+      "name": "motor_resistance",
+      "default": "8.4",
+      "meaning": "resistance of the motor in Ω"
+    },
+    {
+      "name": "motor_back_emf",
+      "default": "0.042",
+      "meaning": "constant of the motor in V s/rad"
+    },
+    {
+      "name": "mass_rot_pole",
+      "default": "0.095",
+      "meaning": "mass of the arm in kg"
+    },
+    {
+      "name": "length_rot_pole",
+      "default": "0.085",
+      "meaning": "length of the arm in m"
+    },
+    {
+      "name": "damping_rot_pole",
+      "default": "0.000005",
+      "meaning": "damping of the arm in N m s/rad"
+    },
+    {
+      "name": "mass_pend_pole",
+      "default": "0.024",
+      "meaning": "mass of the pole in kg"
+    },
+    {
+      "name": "length_pend_pole",
+      "default": "0.129",
+      "meaning": "length of the pole in m"
+    },
+    {
+      "name": "damping_pend_pole",
+      "default": "0.000001",
+      "meaning": "damping of the pole in N m s/rad"
+    },
+    {
+      "name": "voltage_thold_neg",
+      "default": "0",
+      "meaning": "voltages from here do nothing, in V"
+    },
+    {
+      "name": "voltage_thold_pos",
+      "default": "0",
+      "meaning": "up to here, in V"
+    },
+    {
+      "name": "integrator",
+      "default": "rk4",
+      "meaning": "rk4, or pyrado: the original's, by the first slope"
+    },
+    {
+      "name": "dt",
+      "default": "0.004",
+      "meaning": "time of a step in s"
+    },
+    {
+      "name": "randomised",
+      "default": "false",
+      "meaning": "domain parameters differ from task to task"
+    },
+    {
+      "name": "time_limit",
+      "default": "4000",
+      "meaning": "steps of an episode at most"
+    }
+  ]
+},
+{
+  "spec": {
+    "name": "qube-stabilise",
+    "observation": [
+      { "name": "sin_theta", "low": -1.0, "high": 1.0 },
+      { "name": "cos_theta", "low": -1.0, "high": 1.0 },
+      { "name": "sin_alpha", "low": -1.0, "high": 1.0 },
+      { "name": "cos_alpha", "low": -1.0, "high": 1.0 },
+      { "name": "theta_dot", "low": -Infinity, "high": Infinity },
+      { "name": "alpha_dot", "low": -Infinity, "high": Infinity }
+    ],
+    "action": {
+      "kind": "box",
+      "dims": [
+        { "name": "voltage", "low": -4.5, "high": 4.5 }
+      ]
+    },
+    "horizon": 500,
+    "dt": 0.01,
+    "solved_at": null,
+    "task": [],
+    "plane": null
+  },
+  "parameters": [
+    {
+      "name": "gravity_const",
+      "default": "9.81",
+      "meaning": "gravity in m/s²"
+    },
+    {
+      "name": "motor_resistance",
+      "default": "8.4",
+      "meaning": "resistance of the motor in Ω"
+    },
+    {
+      "name": "motor_back_emf",
+      "default": "0.042",
+      "meaning": "constant of the motor in V s/rad"
+    },
+    {
+      "name": "mass_rot_pole",
+      "default": "0.095",
+      "meaning": "mass of the arm in kg"
+    },
+    {
+      "name": "length_rot_pole",
+      "default": "0.085",
+      "meaning": "length of the arm in m"
+    },
+    {
+      "name": "damping_rot_pole",
+      "default": "0.000005",
+      "meaning": "damping of the arm in N m s/rad"
+    },
+    {
+      "name": "mass_pend_pole",
+      "default": "0.024",
+      "meaning": "mass of the pole in kg"
+    },
+    {
+      "name": "length_pend_pole",
+      "default": "0.129",
+      "meaning": "length of the pole in m"
+    },
+    {
+      "name": "damping_pend_pole",
+      "default": "0.000001",
+      "meaning": "damping of the pole in N m s/rad"
+    },
+    {
+      "name": "voltage_thold_neg",
+      "default": "0",
+      "meaning": "voltages from here do nothing, in V"
+    },
+    {
+      "name": "voltage_thold_pos",
+      "default": "0",
+      "meaning": "up to here, in V"
+    },
+    {
+      "name": "integrator",
+      "default": "rk4",
+      "meaning": "rk4, or pyrado: the original's, by the first slope"
+    },
+    {
+      "name": "dt",
+      "default": "0.01",
+      "meaning": "time of a step in s"
+    },
+    {
+      "name": "randomised",
+      "default": "false",
+      "meaning": "domain parameters differ from task to task"
+    },
+    {
+      "name": "time_limit",
+      "default": "500",
+      "meaning": "steps of an episode at most"
+    }
+  ]
+},
+{
+  "spec": {
+    "name": "qcartpole-stabilise",
+    "observation": [
+      { "name": "x", "low": -Infinity, "high": Infinity },
+      { "name": "sin_theta", "low": -1.0, "high": 1.0 },
+      { "name": "cos_theta", "low": -1.0, "high": 1.0 },
+      { "name": "x_dot", "low": -Infinity, "high": Infinity },
+      { "name": "theta_dot", "low": -Infinity, "high": Infinity }
+    ],
+    "action": {
+      "kind": "box",
+      "dims": [
+        { "name": "voltage", "low": -8.0, "high": 8.0 }
+      ]
+    },
+    "horizon": 300,
+    "dt": 0.01,
+    "solved_at": null,
+    "task": [],
+    "plane": null
+  },
+  "parameters": [
+    {
+      "name": "gravity_const",
+      "default": "9.81",
+      "meaning": "gravity in m/s²"
+    },
+    {
+      "name": "cart_mass",
+      "default": "0.38",
+      "meaning": "mass of the cart in kg"
+    },
+    {
+      "name": "rail_length",
+      "default": "0.814",
+      "meaning": "length of the rail in m"
+    },
+    {
+      "name": "motor_efficiency",
+      "default": "0.9",
+      "meaning": "efficiency of the motor"
+    },
+    {
+      "name": "gear_efficiency",
+      "default": "0.9",
+      "meaning": "efficiency of the gearbox"
+    },
+    {
+      "name": "gear_ratio",
+      "default": "3.71",
+      "meaning": "ratio of the gears"
+    },
+    {
+      "name": "motor_inertia",
+      "default": "0.00000039",
+      "meaning": "inertia of the rotor in kg m²"
+    },
+    {
+      "name": "pinion_radius",
+      "default": "0.00635",
+      "meaning": "radius of the pinion in m"
+    },
+    {
+      "name": "motor_resistance",
+      "default": "2.6",
+      "meaning": "resistance of the motor in Ω"
+    },
+    {
+      "name": "motor_back_emf",
+      "default": "0.00767",
+      "meaning": "constant of the motor in V s/rad"
+    },
+    {
+      "name": "pole_damping",
+      "default": "0.0024",
+      "meaning": "damping of the pole in N m s/rad"
+    },
+    {
+      "name": "combined_damping",
+      "default": "5.4",
+      "meaning": "damping of the cart in N s/m"
+    },
+    {
+      "name": "pole_mass",
+      "default": "0.23",
+      "meaning": "mass of the pole in kg"
+    },
+    {
+      "name": "pole_length",
+      "default": "0.3205",
+      "meaning": "half of the pole's length in m"
+    },
+    {
+      "name": "cart_friction_coeff",
+      "default": "0.02",
+      "meaning": "Coulomb's friction of the cart"
+    },
+    {
+      "name": "voltage_thold_neg",
+      "default": "0",
+      "meaning": "voltages from here do nothing, in V"
+    },
+    {
+      "name": "voltage_thold_pos",
+      "default": "0",
+      "meaning": "up to here, in V"
+    },
+    {
+      "name": "simple_dynamics",
+      "default": "true",
+      "meaning": "the rail does not rub, and no voltage is too small"
+    },
+    {
+      "name": "dt",
+      "default": "0.01",
+      "meaning": "time of a step in s"
+    },
+    {
+      "name": "randomised",
+      "default": "false",
+      "meaning": "domain parameters differ from task to task"
+    },
+    {
+      "name": "time_limit",
+      "default": "300",
+      "meaning": "steps of an episode at most"
+    }
+  ]
+},
+{
+  "spec": {
+    "name": "qcartpole-swing-up",
+    "observation": [
+      { "name": "x", "low": -Infinity, "high": Infinity },
+      { "name": "sin_theta", "low": -1.0, "high": 1.0 },
+      { "name": "cos_theta", "low": -1.0, "high": 1.0 },
+      { "name": "x_dot", "low": -Infinity, "high": Infinity },
+      { "name": "theta_dot", "low": -Infinity, "high": Infinity }
+    ],
+    "action": {
+      "kind": "box",
+      "dims": [
+        { "name": "voltage", "low": -8.0, "high": 8.0 }
+      ]
+    },
+    "horizon": 8000,
+    "dt": 0.002,
+    "solved_at": null,
+    "task": [],
+    "plane": null
+  },
+  "parameters": [
+    {
+      "name": "gravity_const",
+      "default": "9.81",
+      "meaning": "gravity in m/s²"
+    },
+    {
+      "name": "cart_mass",
+      "default": "0.38",
+      "meaning": "mass of the cart in kg"
+    },
+    {
+      "name": "rail_length",
+      "default": "0.814",
+      "meaning": "length of the rail in m"
+    },
+    {
+      "name": "motor_efficiency",
+      "default": "0.9",
+      "meaning": "efficiency of the motor"
+    },
+    {
+      "name": "gear_efficiency",
+      "default": "0.9",
+      "meaning": "efficiency of the gearbox"
+    },
+    {
+      "name": "gear_ratio",
+      "default": "3.71",
+      "meaning": "ratio of the gears"
+    },
+    {
+      "name": "motor_inertia",
+      "default": "0.00000039",
+      "meaning": "inertia of the rotor in kg m²"
+    },
+    {
+      "name": "pinion_radius",
+      "default": "0.00635",
+      "meaning": "radius of the pinion in m"
+    },
+    {
+      "name": "motor_resistance",
+      "default": "2.6",
+      "meaning": "resistance of the motor in Ω"
+    },
+    {
+      "name": "motor_back_emf",
+      "default": "0.00767",
+      "meaning": "constant of the motor in V s/rad"
+    },
+    {
+      "name": "pole_damping",
+      "default": "0.0024",
+      "meaning": "damping of the pole in N m s/rad"
+    },
+    {
+      "name": "combined_damping",
+      "default": "5.4",
+      "meaning": "damping of the cart in N s/m"
+    },
+    {
+      "name": "pole_mass",
+      "default": "0.127",
+      "meaning": "mass of the pole in kg"
+    },
+    {
+      "name": "pole_length",
+      "default": "0.16825",
+      "meaning": "half of the pole's length in m"
+    },
+    {
+      "name": "cart_friction_coeff",
+      "default": "0.02",
+      "meaning": "Coulomb's friction of the cart"
+    },
+    {
+      "name": "voltage_thold_neg",
+      "default": "0",
+      "meaning": "voltages from here do nothing, in V"
+    },
+    {
+      "name": "voltage_thold_pos",
+      "default": "0",
+      "meaning": "up to here, in V"
+    },
+    {
+      "name": "simple_dynamics",
+      "default": "false",
+      "meaning": "the rail does not rub, and no voltage is too small"
+    },
+    {
+      "name": "dt",
+      "default": "0.002",
+      "meaning": "time of a step in s"
+    },
+    {
+      "name": "randomised",
+      "default": "false",
+      "meaning": "domain parameters differ from task to task"
+    },
+    {
+      "name": "time_limit",
+      "default": "8000",
+      "meaning": "steps of an episode at most"
+    }
+  ]
+},
+{
+  "spec": {
+    "name": "ball-balancer",
+    "observation": [
+      { "name": "theta_x", "low": -Infinity, "high": Infinity },
+      { "name": "theta_y", "low": -Infinity, "high": Infinity },
+      { "name": "x", "low": -Infinity, "high": Infinity },
+      { "name": "y", "low": -Infinity, "high": Infinity },
+      { "name": "theta_x_dot", "low": -Infinity, "high": Infinity },
+      { "name": "theta_y_dot", "low": -Infinity, "high": Infinity },
+      { "name": "x_dot", "low": -Infinity, "high": Infinity },
+      { "name": "y_dot", "low": -Infinity, "high": Infinity }
+    ],
+    "action": {
+      "kind": "box",
+      "dims": [
+        { "name": "voltage_x", "low": -3.0, "high": 3.0 },
+        { "name": "voltage_y", "low": -3.0, "high": 3.0 }
+      ]
+    },
+    "horizon": 500,
+    "dt": 0.01,
+    "solved_at": null,
+    "task": [],
+    "plane": null
+  },
+  "parameters": [
+    {
+      "name": "gravity_const",
+      "default": "9.81",
+      "meaning": "gravity in m/s²"
+    },
+    {
+      "name": "ball_mass",
+      "default": "0.003",
+      "meaning": "mass of the ball in kg"
+    },
+    {
+      "name": "ball_radius",
+      "default": "0.019625",
+      "meaning": "radius of the ball in m"
+    },
+    {
+      "name": "plate_length",
+      "default": "0.275",
+      "meaning": "length of the plate in m"
+    },
+    {
+      "name": "arm_radius",
+      "default": "0.0254",
+      "meaning": "length of the motors' arms in m"
+    },
+    {
+      "name": "gear_ratio",
+      "default": "70",
+      "meaning": "ratio of the gears"
+    },
+    {
+      "name": "gear_efficiency",
+      "default": "0.9",
+      "meaning": "efficiency of the gearbox"
+    },
+    {
+      "name": "load_inertia",
+      "default": "0.000052822",
+      "meaning": "inertia of the load in kg m²"
+    },
+    {
+      "name": "motor_inertia",
+      "default": "0.00000046063",
+      "meaning": "inertia of a rotor in kg m²"
+    },
+    {
+      "name": "motor_back_emf",
+      "default": "0.0077",
+      "meaning": "constant of a motor in V s/rad"
+    },
+    {
+      "name": "motor_resistance",
+      "default": "2.6",
+      "meaning": "resistance of a motor in Ω"
+    },
+    {
+      "name": "motor_efficiency",
+      "default": "0.69",
+      "meaning": "efficiency of a motor"
+    },
+    {
+      "name": "combined_damping",
+      "default": "0.015",
+      "meaning": "damping of the load in N m s/rad"
+    },
+    {
+      "name": "ball_damping",
+      "default": "0.05",
+      "meaning": "friction of the ball in N s/m"
+    },
+    {
+      "name": "voltage_thold_x_pos",
+      "default": "0.28",
+      "meaning": "voltages up to here do nothing, in V"
+    },
+    {
+      "name": "voltage_thold_x_neg",
+      "default": "-0.1",
+      "meaning": "from here, in V"
+    },
+    {
+      "name": "voltage_thold_y_pos",
+      "default": "0.28",
+      "meaning": "of the other motor, up to here"
+    },
+    {
+      "name": "voltage_thold_y_neg",
+      "default": "-0.074",
+      "meaning": "from here, in V"
+    },
+    {
+      "name": "offset_th_x",
+      "default": "0",
+      "meaning": "error of a motor's angle in rad"
+    },
+    {
+      "name": "offset_th_y",
+      "default": "0",
+      "meaning": "of the other motor's"
+    },
+    {
+      "name": "simple_dynamics",
+      "default": "true",
+      "meaning": "no friction of the ball, no forces of a plate that turns, no voltage is too small"
+    },
+    {
+      "name": "dt",
+      "default": "0.01",
+      "meaning": "time of a step in s"
+    },
+    {
+      "name": "randomised",
+      "default": "false",
+      "meaning": "domain parameters differ from task to task"
+    },
+    {
+      "name": "time_limit",
+      "default": "500",
+      "meaning": "steps of an episode at most"
+    }
+  ]
+},
 ];
 
 /** Algorithms that train on them. */
-export const TRAIN_BODIES: readonly string[] = [
-  "ppo",
-  "ppo2",
-  "a2c",
-  "vpg",
-  "trpo",
-  "svpg",
-  "ddpg",
-  "td3",
-  "sac",
-  "cem",
-  "cma-es",
-  "openai-es",
-  "ars",
-  "nop",
-  "rl2-ppo",
-  "rl2-trpo",
+export const TRAIN_BODIES: readonly { envs: readonly string[]; algorithms: readonly string[] }[] = [
+  {
+    envs: [
+      "half-cheetah",
+      "hopper",
+      "walker2d",
+      "swimmer",
+      "reacher",
+      "inverted-pendulum",
+      "inverted-double-pendulum",
+      "ball-on-beam",
+      "mass-spring",
+      "pyrado-pendulum",
+      "qube-swing-up",
+      "qube-stabilise",
+      "qcartpole-stabilise",
+      "qcartpole-swing-up",
+      "ball-balancer",
+    ],
+    algorithms: [
+      "ppo",
+      "ppo2",
+      "a2c",
+      "vpg",
+      "trpo",
+      "svpg",
+      "ddpg",
+      "td3",
+      "sac",
+      "cem",
+      "cma-es",
+      "openai-es",
+      "ars",
+      "nop",
+      "rl2-ppo",
+      "rl2-trpo",
+    ],
+  },
+  {
+    envs: [
+      "ball-on-beam-discrete",
+    ],
+    algorithms: [
+      "ppo",
+      "ppo2",
+      "a2c",
+      "vpg",
+      "trpo",
+      "svpg",
+      "dqn",
+      "dql",
+      "sac",
+      "cem",
+      "cma-es",
+      "openai-es",
+      "ars",
+      "nop",
+      "rl2-ppo",
+      "rl2-trpo",
+    ],
+  },
 ];

@@ -8,7 +8,7 @@ interface Exports {
   answer(): number;
 }
 
-/** Environments of bodies, in a module of their own that shares no memory with the rest: words are copied. */
+/** Bodies and machines, in a module of their own that shares no memory with the rest: words are copied. */
 export class Bodies {
   #exports: Exports;
   /** The module's memory, made anew where it has grown. */

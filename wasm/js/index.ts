@@ -78,14 +78,14 @@ export async function init(): Promise<Capabilities> {
 export async function catalogue(): Promise<Catalogue> {
   const { engine } = await sharedThread();
   const everything = (await engine.describe()) as Catalogue;
-  // Environments of bodies are in a module that is not loaded for this, but may be.
+  // Bodies and machines are in a module that is not loaded for this, but may be.
   const there = new Set(everything.envs.map(({ spec }) => spec.name));
   const missing = structuredClone(BODIES.filter(({ spec }) => !there.has(spec.name))) as Catalogue["envs"];
   everything.envs.push(...missing);
   for (const algorithm of everything.algorithms) {
-    if (TRAIN_BODIES.includes(algorithm.name)) {
-      algorithm.envs.push(...missing.map(({ spec }) => spec.name));
-    }
+    const fit = TRAIN_BODIES.filter(({ algorithms }) => algorithms.includes(algorithm.name));
+    const names = fit.flatMap(({ envs }) => envs);
+    algorithm.envs.push(...missing.map(({ spec }) => spec.name).filter((name) => names.includes(name)));
   }
   return everything;
 }

@@ -66,7 +66,7 @@ function withBodies(engine: Remote): Remote {
       try {
         await loading;
       } catch (failed) {
-        // Of a name that is no body's, the module would have known no more than its closest name.
+        // Of a name that is none of theirs, the module would have known no more than its closest name.
         throw BODIES.some(({ spec }) => error.message.includes(spec.name)) ? failed : thrown;
       }
       return answer();

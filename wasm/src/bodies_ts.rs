@@ -1,6 +1,6 @@
-//! The environments of bodies in TypeScript, so that the catalogue has them before their module is loaded.
+//! The environments of the second module in TypeScript, so that the catalogue has them before it is loaded.
 
-use quickstudy_core::env::body_names;
+use quickstudy_core::env::guest_names;
 use quickstudy_core::train::ALGORITHMS;
 
 use crate::describe::{env_info, trains_on};
@@ -8,24 +8,35 @@ use crate::describe::{env_info, trains_on};
 /// `js/bodies-catalogue.ts`.
 fn text() -> String {
     let mut envs = String::new();
-    for name in body_names() {
+    for name in guest_names() {
         let pretty = serde_json::to_string_pretty(&env_info(name).unwrap()).unwrap();
         // Numbers without bounds, which JSON does not have.
         let pretty =
             pretty.replace("\"low\": null", "\"low\": -Infinity").replace("\"high\": null", "\"high\": Infinity");
         envs += &format!("{},\n", on_fewer_lines(&pretty));
     }
-    let fits = |def: &&&quickstudy_core::algo::AlgorithmDef| {
-        let each: Vec<bool> = body_names().iter().map(|name| trains_on(def, name)).collect();
-        assert!(each.iter().all(|fits| *fits == each[0]), "{}: some bodies and not others", def.name);
-        each[0]
+    // Environments on which the same algorithms train.
+    let mut groups: Vec<(Vec<&str>, Vec<&str>)> = Vec::new();
+    for name in guest_names() {
+        let fit = ALGORITHMS.iter().filter(|def| trains_on(def, name));
+        let algorithms: Vec<&str> = fit.map(|def| def.name).collect();
+        match groups.iter_mut().find(|(_, known)| *known == algorithms) {
+            Some((envs, _)) => envs.push(name),
+            None => groups.push((vec![name], algorithms)),
+        }
+    }
+    let list = |names: &[&str]| names.iter().map(|name| format!("      {name:?},\n")).collect::<String>();
+    let group = |(envs, algorithms): &(Vec<&str>, Vec<&str>)| {
+        format!("  {{\n    envs: [\n{}    ],\n    algorithms: [\n{}    ],\n  }},\n", list(envs), list(algorithms))
     };
-    let algorithms: Vec<String> = ALGORITHMS.iter().filter(fits).map(|def| format!("  {:?},\n", def.name)).collect();
     format!(
         "// Written by `QUICKSTUDY_WRITE=1 cargo test -p quickstudy-wasm bodies`, which also checks that it is up to \
-         date.\n\n/** The environments of bodies. */\nexport const BODIES = [\n{envs}];\n\n\
-         /** Algorithms that train on them. */\nexport const TRAIN_BODIES: readonly string[] = [\n{}];\n",
-        algorithms.concat()
+         date.\n\n/** The environments of the second module: bodies and machines. */\n\
+         export const BODIES = [\n{envs}];\n\n\
+         /** Algorithms that train on them. */\n\
+         export const TRAIN_BODIES: readonly {{ envs: readonly string[]; algorithms: readonly string[] }}[] = \
+         [\n{}];\n",
+        groups.iter().map(group).collect::<String>()
     )
 }
 

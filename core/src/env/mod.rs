@@ -61,7 +61,7 @@ pub use builtin::{
     mountain_car, mountain_car_continuous, pendulum, point, tabular_mdp,
 };
 #[cfg(feature = "bodies")]
-pub use builtin::{body_names, inverted_double_pendulum, inverted_pendulum, locomotion, reacher};
+pub use builtin::{guest_names, inverted_double_pendulum, inverted_pendulum, locomotion, machines, reacher};
 #[cfg(all(feature = "standalone", not(target_arch = "wasm32")))]
 pub use check::{Check, Outcome, Report, check_env};
 pub use def::EnvDef;

@@ -6,6 +6,7 @@ mod bodies;
 mod dqn;
 mod envs;
 mod executor;
+mod machines;
 mod meta;
 mod off_policy;
 mod pearl;

@@ -1,4 +1,4 @@
-//! Environments of bodies as a module of WebAssembly of their own: `bodies.wasm` in the npm package.
+//! Bodies and machines as a module of WebAssembly of their own: `bodies.wasm` in the npm package.
 //!
 //! The package's main module asks this one for environments, as words in the memory of each (`quickstudy_core::env`,
 //! `Module` and `Guest`); `wasm/js/bodies.ts` copies them from one to the other. It imports nothing.

@@ -32,6 +32,18 @@ const STORIES: Record<string, string> = {
   "inverted-pendulum": "Push the cart so that the pole stays up. One point for each step; 1,000 is the most.",
   "inverted-double-pendulum":
     "Two poles, one on the other. About nine points for each step that they stand; 9,100 is what its authors ask.",
+  "ball-on-beam":
+    "Turn the beam so that the ball rolls to its middle and stays there. A step there is worth a point.",
+  "ball-on-beam-discrete": "The same beam with three torques: left, right and none.",
+  "mass-spring": "Hold the mass on the spring at the green line. Each step costs the squared distance from there.",
+  "pyrado-pendulum":
+    "Swing the rod up by rocking it: the motor is too weak to lift it. A step upright is worth a point.",
+  "qube-swing-up":
+    "Swing up the pole by turning the arm that it hangs from, and keep both still. A step upright is worth a point.",
+  "qube-stabilise": "Keep the pole at the end of the arm upright. A step upright and still is worth a point.",
+  "qcartpole-stabilise": "Keep the pole on the cart upright, away from the ends of the rail. 0 would be perfect.",
+  "qcartpole-swing-up": "Swing up the pole by moving the cart, away from the ends of the rail. 0 would be perfect.",
+  "ball-balancer": "Tilt the plate so that the ball rolls to its middle. A step there is worth a point.",
 };
 
 /** How many environments are shown: fewer of bodies, whose pictures have more to see. */

@@ -1,19 +1,17 @@
 //! Parameters of the environments of bodies: keyword arguments of Gymnasium's, by their names there.
 
 use std::borrow::Cow;
-use std::fmt::Display;
 
+use super::guests::Take;
 use super::inverted_double_pendulum::InvertedDoublePendulum;
 use super::inverted_pendulum::InvertedPendulum;
 use super::locomotion::families::{
     CHEETAH_HEIGHT, half_cheetah_dir, half_cheetah_vel, swimmer_vel, walker2d_dir, walker2d_vel,
 };
 use super::locomotion::{Course, Locomotion, half_cheetah, hopper, swimmer, walker2d};
-#[cfg(any(all(test, feature = "bodies"), feature = "guest"))]
-use super::parameters::parse;
 use super::parameters::{Given, Parameter};
 use super::reacher::Reacher;
-use crate::env::{Env, EnvDef};
+use super::reader::Reader;
 use crate::{Error, Result};
 
 const fn parameter(name: &'static str, default: &'static str, meaning: &'static str) -> Parameter {
@@ -94,7 +92,7 @@ const POLE: &[Parameter] = &[noise("0.01")];
 const POLES: &[Parameter] = &[parameter("healthy_reward", "10", "reward of standing"), noise("0.1")];
 
 /// The environments of bodies, with the parameters that each takes.
-pub(in crate::env) const BODIES: &[(&str, &[Parameter])] = &[
+pub(super) const BODIES: &[(&str, &[Parameter])] = &[
     ("half-cheetah", CHEETAH),
     ("hopper", HOPPER),
     ("walker2d", WALKER),
@@ -108,35 +106,6 @@ pub(in crate::env) const BODIES: &[(&str, &[Parameter])] = &[
     ("inverted-pendulum", POLE),
     ("inverted-double-pendulum", POLES),
 ];
-
-/// Takes an environment of whatever type.
-pub(in crate::env) trait Take {
-    /// It is made into this.
-    type Made;
-    /// Takes it.
-    fn take<E: Env>(self, env: E) -> Result<Self::Made>;
-}
-
-/// Takes environments into handles.
-pub(super) struct Handles;
-
-impl Take for Handles {
-    type Made = EnvDef;
-    fn take<E: Env>(self, env: E) -> Result<EnvDef> {
-        EnvDef::new(env)
-    }
-}
-
-/// The environment of that name, with parameters as they are written behind a name.
-///
-/// # Errors
-/// [`Error::Unknown`] for another name or a parameter that it does not take, [`Error::Config`] for a value that cannot
-/// be.
-#[cfg(any(all(test, feature = "bodies"), feature = "guest"))]
-pub(in crate::env) fn body<T: Take>(name: &str, parameters: Option<&str>, to: T) -> Result<T::Made> {
-    let known = BODIES.iter().find(|(body, _)| *body == name).map_or(&[][..], |(_, known)| known);
-    given_body(name, &parse(name, parameters, known)?, to)
-}
 
 /// The environment of that name.
 pub(super) fn given_body<T: Take>(name: &str, given: &Given<'_>, to: T) -> Result<T::Made> {
@@ -157,57 +126,8 @@ pub(super) fn given_body<T: Take>(name: &str, given: &Given<'_>, to: T) -> Resul
     }
 }
 
-/// Reads parameters, and makes the name of an environment with those that are not as by default.
-struct Reader<'a> {
-    given: &'a Given<'a>,
-    name: String,
-}
-
-impl Reader<'_> {
-    fn noted<T: Display + PartialEq>(&mut self, parameter: &str, value: T, default: &T) -> T {
-        if value != *default {
-            let mark = if self.name.contains(':') { ',' } else { ':' };
-            self.name = format!("{}{mark}{parameter}={value}", self.name);
-        }
-        value
-    }
-
-    fn number(&mut self, parameter: &str, default: f64) -> Result<f64> {
-        let value = self.given.number(parameter, default, -1e6..=1e6)?;
-        Ok(self.noted(parameter, value, &default))
-    }
-
-    fn positive(&mut self, parameter: &str, default: f64) -> Result<f64> {
-        let value = self.given.number(parameter, default, 0.0..=1e6)?;
-        Ok(self.noted(parameter, value, &default))
-    }
-
-    fn span(&mut self, parameter: &str, default: [f64; 2]) -> Result<[f64; 2]> {
-        let value = self.given.span(parameter, default)?;
-        let text = |[low, high]: [f64; 2]| format!("{low}..{high}");
-        self.noted(parameter, text(value), &text(default));
-        Ok(value)
-    }
-
-    /// A range with both bounds.
-    fn bounds(&mut self, parameter: &str, default: [f64; 2]) -> Result<[f64; 2]> {
-        let value = self.span(parameter, default)?;
-        if value.iter().all(|bound| bound.is_finite()) {
-            return Ok(value);
-        }
-        let [low, high] = value;
-        let problem = format!("{parameter}={low}..{high}: tasks are drawn from it; give it two bounds, such as 0..3");
-        Err(Error::config("env", problem))
-    }
-
-    fn flag(&mut self, parameter: &str, default: bool) -> Result<bool> {
-        let value = self.given.flag(parameter, default)?;
-        Ok(self.noted(parameter, value, &default))
-    }
-}
-
 fn locomotion<const N: usize>(mut env: Locomotion<N>, given: &Given<'_>) -> Result<Locomotion<N>> {
-    let mut read = Reader { given, name: env.name.clone() };
+    let mut read = Reader::new(given, &env.name);
     if let Course::Velocity(range) = env.course {
         env.course = Course::Velocity(read.bounds(VELOCITY, range)?);
     }
@@ -231,7 +151,7 @@ fn locomotion<const N: usize>(mut env: Locomotion<N>, given: &Given<'_>) -> Resu
 /// A cheetah of a family, of which also the torso may be seen.
 fn cheetah(env: Locomotion<9>, given: &Given<'_>) -> Result<Locomotion<9>> {
     let mut env = locomotion(env, given)?;
-    let mut read = Reader { given, name: env.name };
+    let mut read = Reader::new(given, &env.name);
     env.observe_torso = read.flag(TORSO.name, false)?.then_some(CHEETAH_HEIGHT);
     env.name = read.name;
     Ok(env)
@@ -239,7 +159,7 @@ fn cheetah(env: Locomotion<9>, given: &Given<'_>) -> Result<Locomotion<9>> {
 
 fn reacher(given: &Given<'_>) -> Result<Reacher> {
     let mut env = Reacher::new()?;
-    let mut read = Reader { given, name: env.name };
+    let mut read = Reader::new(given, &env.name);
     env.reward_dist_weight = read.number("reward_dist_weight", env.reward_dist_weight)?;
     env.reward_control_weight = read.number("reward_control_weight", env.reward_control_weight)?;
     env.name = read.name;
@@ -248,7 +168,7 @@ fn reacher(given: &Given<'_>) -> Result<Reacher> {
 
 fn pole(given: &Given<'_>) -> Result<InvertedPendulum> {
     let mut env = InvertedPendulum::new()?;
-    let mut read = Reader { given, name: env.name };
+    let mut read = Reader::new(given, &env.name);
     env.reset_noise_scale = read.positive("reset_noise_scale", env.reset_noise_scale)?;
     env.name = read.name;
     Ok(env)
@@ -256,7 +176,7 @@ fn pole(given: &Given<'_>) -> Result<InvertedPendulum> {
 
 fn poles(given: &Given<'_>) -> Result<InvertedDoublePendulum> {
     let mut env = InvertedDoublePendulum::new()?;
-    let mut read = Reader { given, name: env.name };
+    let mut read = Reader::new(given, &env.name);
     env.healthy_reward = read.number("healthy_reward", env.healthy_reward)?;
     env.reset_noise_scale = read.positive("reset_noise_scale", env.reset_noise_scale)?;
     env.name = read.name;

@@ -9,12 +9,16 @@ pub mod cartpole;
 pub mod dark_room;
 pub mod grid_world;
 #[cfg(feature = "bodies")]
+mod guests;
+#[cfg(feature = "bodies")]
 pub mod inverted_double_pendulum;
 #[cfg(feature = "bodies")]
 pub mod inverted_pendulum;
 pub mod key_door;
 #[cfg(feature = "bodies")]
 pub mod locomotion;
+#[cfg(feature = "bodies")]
+pub mod machines;
 pub mod mountain_car;
 pub mod mountain_car_continuous;
 mod parameters;
@@ -22,14 +26,18 @@ pub mod pendulum;
 pub mod point;
 #[cfg(feature = "bodies")]
 pub mod reacher;
+#[cfg(feature = "bodies")]
+mod reader;
 pub mod tabular_mdp;
 
 #[cfg(feature = "bodies")]
-pub(super) use body_parameters::BODIES;
+pub use guests::guest_names;
 #[cfg(feature = "bodies")]
-use body_parameters::{Handles, given_body};
+pub(super) use guests::guest_parameters;
+#[cfg(feature = "bodies")]
+use guests::{Handles, given_guest};
 #[cfg(any(all(test, feature = "bodies"), feature = "guest"))]
-pub(super) use body_parameters::{Take, body};
+pub(super) use guests::{Take, guest};
 pub use parameters::Parameter;
 pub(super) use parameters::{Given, parse};
 
@@ -108,34 +116,28 @@ fn standard<E: Env + Default>(_: &Given<'_>) -> Result<EnvDef> {
 pub fn builtin_names() -> Vec<&'static str> {
     let names = BUILTIN.iter().map(|(name, _, _)| *name);
     #[cfg(feature = "bodies")]
-    let names = names.chain(BODIES.iter().map(|(name, _)| *name));
+    let names = names.chain(guest_names());
     #[cfg(any(test, feature = "modules"))]
     let names = names.chain(module::loaded_names());
     names.collect()
 }
 
-/// Names of those that are bodies.
-#[cfg(feature = "bodies")]
-#[must_use]
-pub fn body_names() -> Vec<&'static str> {
-    BODIES.iter().map(|(name, _)| *name).collect()
-}
-
 /// The parameters of its own that an environment takes, and how it is made with some.
-type Found = (&'static [Parameter], Box<dyn Fn(&Given<'_>) -> Result<EnvDef>>);
+type Found = (Cow<'static, [Parameter]>, Box<dyn Fn(&Given<'_>) -> Result<EnvDef>>);
 
 fn found(name: &str) -> Option<Found> {
     if let Some((_, parameters, make)) = BUILTIN.iter().find(|(known, _, _)| *known == name) {
-        return Some((parameters, Box::new(make)));
+        return Some((Cow::Borrowed(parameters), Box::new(make)));
     }
     #[cfg(feature = "bodies")]
-    if let Some((name, parameters)) = BODIES.iter().find(|(known, _)| *known == name) {
-        return Some((parameters, Box::new(|given| given_body(name, given, Handles))));
+    if let Some((name, parameters)) = guest_parameters(name) {
+        return Some((Cow::Owned(parameters), Box::new(|given| given_guest(name, given, Handles))));
     }
     #[cfg(any(test, feature = "modules"))]
     if let Some((parameters, module)) = module::loaded(name) {
         let name = name.to_owned();
-        return Some((parameters, Box::new(move |given| module::make(&module, &name, given))));
+        let make = move |given: &Given<'_>| module::make(&module, &name, given);
+        return Some((Cow::Borrowed(parameters), Box::new(make)));
     }
     None
 }
@@ -144,9 +146,9 @@ fn found(name: &str) -> Option<Found> {
 /// for an unknown name.
 #[must_use]
 pub fn builtin_parameters(name: &str) -> Vec<Parameter> {
-    let parameters = found(name).map_or(&[][..], |(parameters, _)| parameters);
-    let limit = builtin(name).map(|env| time_limit::parameter(env.spec().horizon));
-    parameters.iter().cloned().chain(limit).collect()
+    let mut parameters = found(name).map_or_else(Vec::new, |(parameters, _)| parameters.into_owned());
+    parameters.extend(builtin(name).map(|env| time_limit::parameter(env.spec().horizon)));
+    parameters
 }
 
 /// The built-in environment of that name, with parameters after a colon: `bandit:arms=10,pulls=100`.
@@ -162,7 +164,7 @@ pub fn builtin(name: &str) -> Result<EnvDef> {
     if text.is_none() {
         return Ok(own);
     }
-    let known = [parameters, &[time_limit::parameter(own.spec().horizon)][..]].concat();
+    let known = [&parameters[..], &[time_limit::parameter(own.spec().horizon)][..]].concat();
     let given = parse(env, text, &known)?;
     given.limited(make(&given)?)
 }

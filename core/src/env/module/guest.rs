@@ -4,7 +4,7 @@ use super::recorder::{Noted, record};
 use super::words::{WordReader, WordWriter};
 use super::{Question, TapePart, VERSION};
 use crate::backend::cpu::simd::isa::Isa;
-use crate::env::builtin::{BODIES, Take, body};
+use crate::env::builtin::{Take, guest, guest_names, guest_parameters};
 use crate::env::engine::block::block_any;
 use crate::env::engine::job::{Block, Job};
 #[cfg(feature = "standalone")]
@@ -16,7 +16,7 @@ use crate::env::fields::Fields;
 use crate::env::{Draws, Env, EnvSpec, Parameter, TASK_BLOCK};
 use crate::{Error, Result};
 
-/// Environments of bodies for another module, and the answers to its questions.
+/// Environments of bodies and machines for another module, and the answers to its questions.
 #[derive(Default)]
 pub struct Guest {
     /// Environments by the names and parameters that they were asked for with: a page asks for one again and again.
@@ -36,9 +36,10 @@ impl Guest {
             (Question::Again, _) => {}
             (Question::Catalogue, _) => {
                 answer.text(VERSION);
-                answer.list(BODIES, |answer, (name, parameters)| {
+                answer.list(&guest_names(), |answer, name| {
                     answer.text(name);
-                    answer.list(parameters, |answer, parameter| {
+                    let parameters = guest_parameters(name).map_or_else(Vec::new, |(_, parameters)| parameters);
+                    answer.list(&parameters, |answer, parameter| {
                         let Parameter { name, default, meaning } = parameter;
                         [name, &**default, meaning].iter().for_each(|text| answer.text(text));
                     });
@@ -73,7 +74,7 @@ impl Guest {
         if let Some(number) = self.made.iter().position(|(known, _)| *known == asked) {
             return self.answer_made(number, answer);
         }
-        match body(&name, (!parameters.is_empty()).then_some(&parameters), Boxed) {
+        match guest(&name, (!parameters.is_empty()).then_some(&parameters), Boxed) {
             Ok(env) => self.keep(asked, env, answer),
             Err(error) => {
                 answer.word(1);

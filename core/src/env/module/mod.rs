@@ -1,6 +1,6 @@
 //! Environments of another module of WebAssembly: a page loads them when it first needs them.
 //!
-//! Two modules share no memory. One, the guest, has environments of bodies as lanes; the other, the host, has all else.
+//! Two modules share no memory. One, the guest, has bodies and machines as lanes; the other, the host, has all else.
 //! They exchange lists of [words](words): the host [asks](Question) the guest for environments, blocks of steps and
 //! pictures, and for graphs it asks for a [tape](tape) of what a step does, which it plays with tensors. A
 //! [`Guest`] answers on one side, `Loaded` is the environment on the other.

@@ -12,7 +12,7 @@ use crate::env::builtin::acrobot::Acrobot;
 use crate::env::builtin::bandit::Bandit;
 use crate::env::builtin::dark_room::DarkRoom;
 use crate::env::builtin::point::{PointHalfCircle, PointWalls};
-use crate::env::builtin::{BODIES, Take, parse};
+use crate::env::builtin::{Take, guest_names, parse};
 use crate::env::engine::agree;
 use crate::env::{Env, EnvDef, Lockstep, builtin, builtin_parameters};
 use crate::{DType, Device, Program, State};
@@ -68,7 +68,7 @@ fn played(env: &EnvDef, steps: u32) -> Vec<u32> {
 fn bodies_of_a_module_are_those_that_are_built_in() {
     let module = near();
     let names: Vec<&str> = catalogue(&module).unwrap().iter().map(|entry| entry.name).collect();
-    assert_eq!(names, BODIES.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+    assert_eq!(names, guest_names());
     for name in names.into_iter().chain(["hopper:terminate_when_unhealthy=false", "swimmer:reset_noise_scale=0.5"]) {
         let (there, here) = (body(&module, name).unwrap(), builtin(name).unwrap());
         assert_eq!((there.spec(), there.state_names()), (here.spec(), here.state_names()));

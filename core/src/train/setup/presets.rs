@@ -46,6 +46,10 @@ const FILES: &[(&str, &str, &str)] = &[
     ("ppo", "inverted-pendulum", file!("ppo-inverted-pendulum.toml")),
     #[cfg(any(feature = "bodies", feature = "modules"))]
     ("ppo", "inverted-double-pendulum", file!("ppo-inverted-double-pendulum.toml")),
+    #[cfg(any(feature = "bodies", feature = "modules"))]
+    ("ppo", "qube-swing-up:dt=0.01", file!("ppo-qube-swing-up.toml")),
+    #[cfg(any(feature = "bodies", feature = "modules"))]
+    ("ppo", "qube-swing-up:dt=0.01,randomised=true", file!("ppo-qube-swing-up.toml")),
     ("ppo", "mountain-car", file!("ppo-mountain-car.toml")),
     ("ppo", "mountain-car-continuous", file!("ppo-mountain-car-continuous.toml")),
     ("ppo2", "cartpole", file!("ppo2-cartpole.toml")),
