@@ -8,14 +8,13 @@ use crate::env::Real;
 /// its entries (0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2).
 pub(super) type Spatial<R> = [R; 6];
 
-/// The inertia of each link.
+/// The inertia of each link, of masses and moments of inertia about their centres.
 #[inline(always)]
-pub(super) fn inertias<R: Real>(model: &Model, poses: &[Pose<R>], out: &mut [Spatial<R>]) {
-    for ((link, pose), out) in model.links.iter().zip(poses).zip(out) {
-        let mass = R::constant(link.mass);
+pub(super) fn inertias<R: Real>(links: &[[R; 2]], poses: &[Pose<R>], out: &mut [Spatial<R>]) {
+    for ((&[mass, moment], pose), out) in links.iter().zip(poses).zip(out) {
         let [x, z] = pose.com;
         let (mx, mz) = (mass * x, mass * z);
-        *out = [mx * x + mz * z + R::constant(link.inertia), mz, -mx, mass, R::lit(0.0), mass];
+        *out = [mx * x + mz * z + moment, mz, -mx, mass, R::lit(0.0), mass];
     }
 }
 

@@ -5,7 +5,9 @@ use std::fmt::Display;
 
 use super::inverted_double_pendulum::InvertedDoublePendulum;
 use super::inverted_pendulum::InvertedPendulum;
-use super::locomotion::{Locomotion, half_cheetah, hopper, swimmer, walker2d};
+use super::locomotion::{
+    Locomotion, half_cheetah, hopper, hopper_rand_params, swimmer, walker2d, walker2d_rand_params,
+};
 #[cfg(any(all(test, feature = "bodies"), feature = "guest"))]
 use super::parameters::parse;
 use super::parameters::{Given, Parameter};
@@ -43,19 +45,18 @@ const fn angle(default: &'static str) -> Parameter {
 }
 
 const CHEETAH: &[Parameter] = &[FORWARD, cost("0.1"), noise("0.1"), HIDES];
-const HOPPER: &[Parameter] = &[
-    FORWARD,
-    cost("0.001"),
-    ALIVE,
-    ENDS,
-    parameter(HEALTHY_STATE, "-100..100", "where all other numbers of its state are while it is healthy"),
-    height("0.7..inf"),
-    angle("-0.2..0.2"),
-    noise("0.005"),
-    HIDES,
-];
+const STATE: Parameter =
+    parameter(HEALTHY_STATE, "-100..100", "where all other numbers of its state are while it is healthy");
+const SCALE: Parameter =
+    parameter("log_scale_limit", "3", "exponents by which tasks scale its numbers are up to ± this");
+const HOPPER: &[Parameter] =
+    &[FORWARD, cost("0.001"), ALIVE, ENDS, STATE, height("0.7..inf"), angle("-0.2..0.2"), noise("0.005"), HIDES];
+const HOPPERS: &[Parameter] =
+    &[FORWARD, cost("0.001"), ALIVE, ENDS, STATE, height("0.7..inf"), angle("-0.2..0.2"), noise("0.005"), HIDES, SCALE];
 const WALKER: &[Parameter] =
     &[FORWARD, cost("0.001"), ALIVE, ENDS, height("0.8..2"), angle("-1..1"), noise("0.005"), HIDES];
+const WALKERS: &[Parameter] =
+    &[FORWARD, cost("0.001"), ALIVE, ENDS, height("0.8..2"), angle("-1..1"), noise("0.005"), HIDES, SCALE];
 const SWIMMER: &[Parameter] = &[FORWARD, cost("0.0001"), noise("0.1"), HIDES];
 const REACHER: &[Parameter] = &[
     parameter("reward_dist_weight", "1", "cost per distance"),
@@ -71,6 +72,8 @@ pub(in crate::env) const BODIES: &[(&str, &[Parameter])] = &[
     ("walker2d", WALKER),
     ("swimmer", SWIMMER),
     ("reacher", REACHER),
+    ("hopper-rand-params", HOPPERS),
+    ("walker2d-rand-params", WALKERS),
     ("inverted-pendulum", POLE),
     ("inverted-double-pendulum", POLES),
 ];
@@ -110,6 +113,8 @@ pub(super) fn given_body<T: Take>(name: &str, given: &Given<'_>, to: T) -> Resul
         "half-cheetah" => to.take(locomotion(half_cheetah()?, given)?),
         "hopper" => to.take(locomotion(hopper()?, given)?),
         "walker2d" => to.take(locomotion(walker2d()?, given)?),
+        "hopper-rand-params" => to.take(locomotion(hopper_rand_params()?, given)?),
+        "walker2d-rand-params" => to.take(locomotion(walker2d_rand_params()?, given)?),
         "swimmer" => to.take(locomotion(swimmer()?, given)?),
         "reacher" => to.take(reacher(given)?),
         "inverted-pendulum" => to.take(pole(given)?),
@@ -170,6 +175,10 @@ fn locomotion<const N: usize>(mut env: Locomotion<N>, given: &Given<'_>) -> Resu
     env.reset_noise_scale = read.positive("reset_noise_scale", env.reset_noise_scale)?;
     if !read.flag(HIDES.name, true)? {
         env.hidden_positions = 0;
+    }
+    if let Some(rand) = &mut env.rand_params {
+        let limit = given.number(SCALE.name, rand.log_scale_limit, 0.01..=10.0)?;
+        rand.log_scale_limit = read.noted(SCALE.name, limit, &rand.log_scale_limit);
     }
     env.name = read.name;
     Ok(env)

@@ -4,11 +4,13 @@
 
 mod half_cheetah;
 mod hopper;
+mod rand_params;
 mod swimmer;
 mod walker2d;
 
 pub use half_cheetah::half_cheetah;
 pub use hopper::hopper;
+pub use rand_params::{RandParams, hopper_rand_params, walker2d_rand_params};
 pub use swimmer::swimmer;
 pub use walker2d::walker2d;
 
@@ -53,6 +55,10 @@ pub struct Locomotion<const N: usize> {
     pub shown_speed: f64,
     /// Leaves the places along the root's slides that nothing depends on out of observations: so many numbers.
     pub hidden_positions: usize,
+    /// The time limit.
+    pub horizon: usize,
+    /// Numbers of the body that each task draws; none where there is one task.
+    pub rand_params: Option<RandParams>,
 }
 
 /// Where a body is healthy: all strictly within.
@@ -94,6 +100,8 @@ impl<const N: usize> Locomotion<N> {
             normal_speeds: false,
             shown_speed: f64::INFINITY,
             hidden_positions: 1,
+            horizon: 1000,
+            rand_params: None,
         })
     }
 
@@ -137,8 +145,16 @@ impl<const N: usize> Env for Locomotion<N> {
         let controls = self.model.motor_names().into_iter().zip(self.model.control_ranges());
         let action = controls.map(|(name, range)| Dim::new(name, -range, range)).collect();
         let observation = positions.chain(speeds).collect();
-        let spec = EnvSpec::new(&self.name, observation, ActionSpace::continuous(action), 1000).dt(self.dt());
+        let spec = EnvSpec::new(&self.name, observation, ActionSpace::continuous(action), self.horizon).dt(self.dt());
+        let spec = spec.task(self.rand_params.as_ref().map(RandParams::dims).unwrap_or_default());
         EnvSpec { solved_at: self.solved_at, ..spec }
+    }
+
+    #[inline(always)]
+    fn sample_task<R: Real>(&self, rng: &mut Draws<R>, task: &mut [R]) {
+        if let Some(rand) = &self.rand_params {
+            rand.sample(rng, task);
+        }
     }
 
     #[inline(always)]
@@ -156,8 +172,11 @@ impl<const N: usize> Env for Locomotion<N> {
     }
 
     #[inline(always)]
-    fn step<R: Real>(&self, mut s: Joints<R, N>, action: &[R], _task: &[R], _rng: &mut Draws<R>) -> Step<R, Self> {
-        let mut motion = Motion::new(&self.model, action);
+    fn step<R: Real>(&self, mut s: Joints<R, N>, action: &[R], task: &[R], _rng: &mut Draws<R>) -> Step<R, Self> {
+        let mut motion = match &self.rand_params {
+            Some(rand) => rand.motion(&self.model, action, task),
+            None => Motion::new(&self.model, action),
+        };
         let moved = s.advance(&mut motion, self.frame_skip);
         let mut cost = R::lit(0.0);
         for a in action {
