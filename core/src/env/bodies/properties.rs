@@ -38,53 +38,70 @@ pub(super) struct PointProperties<R> {
 }
 
 impl<R: Real> Properties<R> {
-    /// Those of the description.
+    /// Room for those of a body.
     #[inline(always)]
-    pub fn described(model: &Model) -> Self {
-        let limits = model.limits.iter().map(|limit| limit.give.weight);
-        let pairs = model.pairs.iter().map(|pair| pair.give.weight);
-        let (mut links, mut points) = (Vec::new(), Vec::new());
-        for link in &model.links {
-            links.push([R::constant(link.mass), R::constant(link.inertia)]);
-        }
-        for point in &model.points {
-            let (friction, weight) = (R::constant(point.friction), R::constant(point.give.weight));
-            points.push(PointProperties { friction, weight });
-        }
+    fn room(model: &Model) -> Self {
+        let zero = R::lit(0.0);
         Self {
-            links,
-            dampings: model.dofs.iter().map(|dof| R::constant(dof.damping)).collect(),
-            points,
-            weights: limits.chain(pairs).map(R::constant).collect(),
+            links: vec![[zero; 2]; model.links.len()],
+            dampings: vec![zero; model.dofs.len()],
+            points: vec![PointProperties { friction: zero, weight: zero }; model.points.len()],
+            weights: vec![zero; model.limits.len() + model.pairs.len()],
         }
     }
 
-    /// Those of the description times factors.
+    /// Those of the description.
+    #[inline(always)]
+    pub fn described(model: &Model) -> Self {
+        let mut own = Self::room(model);
+        for (to, link) in own.links.iter_mut().zip(&model.links) {
+            *to = [R::constant(link.mass), R::constant(link.inertia)];
+        }
+        for (to, dof) in own.dampings.iter_mut().zip(&model.dofs) {
+            *to = R::constant(dof.damping);
+        }
+        for (to, point) in own.points.iter_mut().zip(&model.points) {
+            (to.friction, to.weight) = (R::constant(point.friction), R::constant(point.give.weight));
+        }
+        let (of_limits, of_pairs) = own.weights.split_at_mut(model.limits.len());
+        for (to, limit) in of_limits.iter_mut().zip(&model.limits) {
+            *to = R::constant(limit.give.weight);
+        }
+        for (to, pair) in of_pairs.iter_mut().zip(&model.pairs) {
+            *to = R::constant(pair.give.weight);
+        }
+        own
+    }
+
+    /// Those of the description times factors. The inverse weights are computed with each step of an environment.
     #[inline(always)]
     pub fn scaled(model: &Model, by: Factors<'_, R>) -> Self {
-        let (mut links, mut dampings, mut points) = (Vec::new(), Vec::new(), Vec::new());
-        for (i, link) in model.links.iter().enumerate() {
-            links.push([R::constant(link.mass) * by.masses[i], R::constant(link.inertia) * by.inertias[i]]);
+        let mut own = Self::room(model);
+        for (i, (to, link)) in own.links.iter_mut().zip(&model.links).enumerate() {
+            *to = [R::constant(link.mass) * by.masses[i], R::constant(link.inertia) * by.inertias[i]];
         }
-        let of = InverseWeights::new(model, &links);
-        dampings.resize(model.dofs.len(), R::lit(0.0));
-        let damped = model.order.iter().filter(|dof| model.dofs[**dof].damping.get() != 0.0);
-        for (dof, factor) in damped.zip(by.dampings) {
-            dampings[*dof] = R::constant(model.dofs[*dof].damping) * *factor;
+        let mut damped = 0;
+        for &dof in &model.order {
+            let damping = model.dofs[dof].damping;
+            if damping.get() != 0.0 {
+                own.dampings[dof] = R::constant(damping) * by.dampings[damped];
+                damped += 1;
+            }
         }
-        for point in &model.points {
-            let [own, floor] = point.frictions.map(R::constant);
-            let friction = counting(own * by.frictions[1 + point.capsule], floor * by.frictions[0]);
-            points.push(PointProperties { friction, weight: inverse_of_point(friction, of.links[point.link]) });
+        let inverse = InverseWeights::new(model, &own.links);
+        for (to, point) in own.points.iter_mut().zip(&model.points) {
+            let [capsule, floor] = point.frictions.map(R::constant);
+            to.friction = counting(capsule * by.frictions[1 + point.capsule], floor * by.frictions[0]);
+            to.weight = inverse_of_point(to.friction, inverse.links[point.link]);
         }
-        let mut weights = Vec::with_capacity(model.limits.len() + model.pairs.len());
-        for limit in &model.limits {
-            weights.push(of.joints[limit.dof]);
+        let (of_limits, of_pairs) = own.weights.split_at_mut(model.limits.len());
+        for (to, limit) in of_limits.iter_mut().zip(&model.limits) {
+            *to = inverse.joints[limit.dof];
         }
-        for pair in &model.pairs {
-            weights.push(of.links[pair.links[0]] + of.links[pair.links[1]]);
+        for (to, pair) in of_pairs.iter_mut().zip(&model.pairs) {
+            *to = inverse.links[pair.links[0]] + inverse.links[pair.links[1]];
         }
-        Self { links, dampings, points, weights }
+        own
     }
 }
 
