@@ -191,7 +191,7 @@ fn damped<R: Real>(motion: &mut Motion<'_, R>, a: &[R]) {
     for (i, dof) in model.dofs.iter().enumerate() {
         let armature = R::constant(dof.armature);
         right[i] = armature * a[i] + right[i];
-        h[i * n + i] = h[i * n + i] + (armature + properties.dampings[i] * model.timestep);
+        h[i * n + i] = h[i * n + i] + (armature + properties.damping(model, i) * model.timestep);
     }
     factor(model, h);
     solve(model, h, right);

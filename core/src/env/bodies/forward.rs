@@ -4,8 +4,7 @@ use super::contact;
 use super::kinematics::{poses, velocity};
 use super::model::Model;
 use super::motion::Motion;
-use super::properties::Properties;
-use super::spatial::{inertias, joint_forces};
+use super::spatial::{inertia, joint_forces};
 use crate::env::{Real, StepPart};
 
 /// Computes, of joints at positions `q` and speeds `v`: poses, inertias, smooth forces along the joints, and the rows.
@@ -23,21 +22,22 @@ impl<R: Real> StepPart for Prepare<'_, '_, R> {
         let Self { motion, q, v } = self;
         let model = motion.model;
         poses(model, q, v, &mut motion.angles, &mut motion.poses);
-        inertias(&motion.properties.links, &motion.poses, &mut motion.inertias);
+        for (i, (to, pose)) in motion.inertias.iter_mut().zip(&motion.poses).enumerate() {
+            *to = inertia(motion.properties.link(model, i), pose);
+        }
         smooth(motion, q, v);
         let height = model.root[1].map_or(R::lit(0.0), |dof| q[dof]) + R::constant(model.height);
-        let Properties { points, weights, .. } = &motion.properties;
-        for ((point, row), of) in model.points.iter().zip(&mut motion.points).zip(points) {
-            *row = contact::point(point, of.weight, &motion.poses[point.link], height);
+        let own = &motion.properties;
+        for (i, (point, row)) in model.points.iter().zip(&mut motion.points).enumerate() {
+            *row = contact::point(point, own.weight_of_point(model, i), &motion.poses[point.link], height);
         }
-        let (of_limits, of_pairs) = weights.split_at(model.limits.len());
-        for ((limit, row), weight) in model.limits.iter().zip(&mut motion.limits).zip(of_limits) {
-            *row = contact::limit(limit, *weight, q[limit.dof], v[limit.dof]);
+        for (i, (limit, row)) in model.limits.iter().zip(&mut motion.limits).enumerate() {
+            *row = contact::limit(limit, own.weight_of_limit(model, i), q[limit.dof], v[limit.dof]);
         }
         let links = model.links.len();
         for (i, pair) in model.pairs.iter().enumerate() {
             let rows = &mut motion.touch_rows[2 * i * links..2 * (i + 1) * links];
-            let touches = contact::touch(model, pair, of_pairs[i], &motion.poses, v, rows);
+            let touches = contact::touch(model, pair, own.weight_of_pair(model, i), &motion.poses, v, rows);
             motion.touches[2 * i..2 * (i + 1)].copy_from_slice(&touches);
         }
     }
@@ -62,7 +62,7 @@ fn smooth<R: Real>(motion: &mut Motion<'_, R>, q: &[R], v: &[R]) {
         };
         accelerations[i] = hinge;
         let squared = pose.twist[0] * pose.twist[0];
-        let [mass, _] = properties.links[i];
+        let [mass, _] = properties.link(model, i);
         let force = |axis: usize| mass * (hinge[axis] - squared * (pose.com[axis] - pose.origin[axis]));
         let (mut along, mut up) = (force(0), force(1));
         let mut turn = R::lit(0.0);
@@ -76,7 +76,7 @@ fn smooth<R: Real>(motion: &mut Motion<'_, R>, q: &[R], v: &[R]) {
     for (i, dof) in model.dofs.iter().enumerate() {
         let mut against = smooth[i];
         if dof.damping.get() != 0.0 {
-            against = properties.dampings[i] * v[i] + against;
+            against = properties.damping(model, i) * v[i] + against;
         }
         if dof.stiffness.get() != 0.0 {
             against = R::constant(dof.stiffness) * (q[i] - R::constant(dof.spring)) + against;

@@ -3,7 +3,7 @@
 use super::factor::factor;
 use super::kinematics::Pose;
 use super::model::Model;
-use super::spatial::{inertias, joint_matrix};
+use super::spatial::{inertia, joint_matrix};
 use crate::env::Real;
 
 /// The inverses of the masses that forces move where a body is at rest (MuJoCo's `dof_invweight0` and
@@ -26,7 +26,9 @@ impl<R: Real> InverseWeights<R> {
             (pose.origin, pose.com) = (rest.origin.map(R::constant), rest.com.map(R::constant));
         }
         let mut composite = vec![[zero; 6]; links.len()];
-        inertias(links, &posed, &mut composite);
+        for ((to, link), pose) in composite.iter_mut().zip(links).zip(&posed) {
+            *to = inertia(*link, pose);
+        }
         let mut h = vec![zero; n * n];
         joint_matrix(model, &posed, &mut composite, &mut h);
         for (i, dof) in model.dofs.iter().enumerate() {

@@ -121,7 +121,10 @@ impl<'m, R: Real> StepPart for MakeRoom<'_, 'm, R> {
         }
         Motion {
             model,
-            properties: factors.map_or_else(|| Properties::described(model), |by| Properties::scaled(model, by)),
+            properties: match factors {
+                Some(by) => Properties::scaled(model, by),
+                None => Properties::described(),
+            },
             angles: vec![zero; links],
             poses: vec![Pose::still(); links],
             inertias: vec![[zero; 6]; links],

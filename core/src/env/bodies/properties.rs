@@ -18,90 +18,118 @@ pub struct Factors<'a, R> {
     pub dampings: &'a [R],
 }
 
-/// The numbers of a body in motion. They are the description's constants, or these times a task's factors.
+/// The numbers of a body in motion: the description's constants, or these times a task's factors.
+///
+/// Constants are read where they are needed, not copied: bodies without tasks are as fast as if there were none.
 #[derive(Clone)]
-pub(super) struct Properties<R> {
-    /// The mass and the moment of inertia of each link.
-    pub links: Vec<[R; 2]>,
-    /// The damping of each joint, in the order of the computation.
-    pub dampings: Vec<R>,
-    pub points: Vec<PointProperties<R>>,
-    /// The inverses of the masses that rows move: of limits, and then of pairs of capsules.
-    pub weights: Vec<R>,
-}
+pub(super) struct Properties<R>(Option<Scaled<R>>);
 
-/// The friction of a point, and the inverse of the mass that its rows move.
-#[derive(Clone, Copy)]
-pub(super) struct PointProperties<R> {
-    pub friction: R,
-    pub weight: R,
+/// The numbers of a body that a task changes.
+#[derive(Clone)]
+struct Scaled<R> {
+    /// The mass and the moment of inertia of each link.
+    links: Vec<[R; 2]>,
+    /// The damping of each joint, in the order of the computation.
+    dampings: Vec<R>,
+    /// The friction of each point, and the inverse of the mass that its rows move.
+    points: Vec<[R; 2]>,
+    /// The inverses of the masses that limits move, and then pairs of capsules.
+    weights: Vec<R>,
 }
 
 impl<R: Real> Properties<R> {
-    /// Room for those of a body.
+    /// Those of the description.
     #[inline(always)]
-    fn room(model: &Model) -> Self {
-        let zero = R::lit(0.0);
-        Self {
-            links: vec![[zero; 2]; model.links.len()],
-            dampings: vec![zero; model.dofs.len()],
-            points: vec![PointProperties { friction: zero, weight: zero }; model.points.len()],
-            weights: vec![zero; model.limits.len() + model.pairs.len()],
+    pub fn described() -> Self {
+        Self(None)
+    }
+
+    /// The mass and the moment of inertia of a link.
+    #[inline(always)]
+    pub fn link(&self, model: &Model, link: usize) -> [R; 2] {
+        match &self.0 {
+            Some(own) => own.links[link],
+            None => [R::constant(model.links[link].mass), R::constant(model.links[link].inertia)],
         }
     }
 
-    /// Those of the description.
+    /// The damping of a joint.
     #[inline(always)]
-    pub fn described(model: &Model) -> Self {
-        let mut own = Self::room(model);
-        for (to, link) in own.links.iter_mut().zip(&model.links) {
-            *to = [R::constant(link.mass), R::constant(link.inertia)];
+    pub fn damping(&self, model: &Model, dof: usize) -> R {
+        match &self.0 {
+            Some(own) => own.dampings[dof],
+            None => R::constant(model.dofs[dof].damping),
         }
-        for (to, dof) in own.dampings.iter_mut().zip(&model.dofs) {
-            *to = R::constant(dof.damping);
+    }
+
+    /// The friction of a point.
+    #[inline(always)]
+    pub fn friction(&self, model: &Model, point: usize) -> R {
+        match &self.0 {
+            Some(own) => own.points[point][0],
+            None => R::constant(model.points[point].friction),
         }
-        for (to, point) in own.points.iter_mut().zip(&model.points) {
-            (to.friction, to.weight) = (R::constant(point.friction), R::constant(point.give.weight));
+    }
+
+    /// The inverse of the mass that the rows of a point move.
+    #[inline(always)]
+    pub fn weight_of_point(&self, model: &Model, point: usize) -> R {
+        match &self.0 {
+            Some(own) => own.points[point][1],
+            None => R::constant(model.points[point].give.weight),
         }
-        let (of_limits, of_pairs) = own.weights.split_at_mut(model.limits.len());
-        for (to, limit) in of_limits.iter_mut().zip(&model.limits) {
-            *to = R::constant(limit.give.weight);
+    }
+
+    /// The inverse of the mass that a limit moves.
+    #[inline(always)]
+    pub fn weight_of_limit(&self, model: &Model, limit: usize) -> R {
+        match &self.0 {
+            Some(own) => own.weights[limit],
+            None => R::constant(model.limits[limit].give.weight),
         }
-        for (to, pair) in of_pairs.iter_mut().zip(&model.pairs) {
-            *to = R::constant(pair.give.weight);
+    }
+
+    /// The inverse of the mass that a pair of capsules moves.
+    #[inline(always)]
+    pub fn weight_of_pair(&self, model: &Model, pair: usize) -> R {
+        match &self.0 {
+            Some(own) => own.weights[model.limits.len() + pair],
+            None => R::constant(model.pairs[pair].give.weight),
         }
-        own
     }
 
     /// Those of the description times factors. The inverse weights are computed with each step of an environment.
     #[inline(always)]
     pub fn scaled(model: &Model, by: Factors<'_, R>) -> Self {
-        let mut own = Self::room(model);
-        for (i, (to, link)) in own.links.iter_mut().zip(&model.links).enumerate() {
+        let zero = R::lit(0.0);
+        let mut links = vec![[zero; 2]; model.links.len()];
+        for (i, (to, link)) in links.iter_mut().zip(&model.links).enumerate() {
             *to = [R::constant(link.mass) * by.masses[i], R::constant(link.inertia) * by.inertias[i]];
         }
-        let mut damped = 0;
+        let (mut dampings, mut damped) = (vec![zero; model.dofs.len()], 0);
         for &dof in &model.order {
             let damping = model.dofs[dof].damping;
             if damping.get() != 0.0 {
-                own.dampings[dof] = R::constant(damping) * by.dampings[damped];
+                dampings[dof] = R::constant(damping) * by.dampings[damped];
                 damped += 1;
             }
         }
-        let inverse = InverseWeights::new(model, &own.links);
-        for (to, point) in own.points.iter_mut().zip(&model.points) {
+        let inverse = InverseWeights::new(model, &links);
+        let mut points = vec![[zero; 2]; model.points.len()];
+        for (to, point) in points.iter_mut().zip(&model.points) {
             let [capsule, floor] = point.frictions.map(R::constant);
-            to.friction = counting(capsule * by.frictions[1 + point.capsule], floor * by.frictions[0]);
-            to.weight = inverse_of_point(to.friction, inverse.links[point.link]);
+            let friction = counting(capsule * by.frictions[1 + point.capsule], floor * by.frictions[0]);
+            *to = [friction, inverse_of_point(friction, inverse.links[point.link])];
         }
-        let (of_limits, of_pairs) = own.weights.split_at_mut(model.limits.len());
+        let mut weights = vec![zero; model.limits.len() + model.pairs.len()];
+        let (of_limits, of_pairs) = weights.split_at_mut(model.limits.len());
         for (to, limit) in of_limits.iter_mut().zip(&model.limits) {
             *to = inverse.joints[limit.dof];
         }
         for (to, pair) in of_pairs.iter_mut().zip(&model.pairs) {
             *to = inverse.links[pair.links[0]] + inverse.links[pair.links[1]];
         }
-        own
+        Self(Some(Scaled { links, dampings, points, weights }))
     }
 }
 

@@ -8,14 +8,12 @@ use crate::env::Real;
 /// its entries (0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2).
 pub(super) type Spatial<R> = [R; 6];
 
-/// The inertia of each link, of masses and moments of inertia about their centres.
+/// The inertia of a link, of its mass and its moment of inertia about its centre.
 #[inline(always)]
-pub(super) fn inertias<R: Real>(links: &[[R; 2]], poses: &[Pose<R>], out: &mut [Spatial<R>]) {
-    for ((&[mass, moment], pose), out) in links.iter().zip(poses).zip(out) {
-        let [x, z] = pose.com;
-        let (mx, mz) = (mass * x, mass * z);
-        *out = [mx * x + mz * z + moment, mz, -mx, mass, R::lit(0.0), mass];
-    }
+pub(super) fn inertia<R: Real>([mass, moment]: [R; 2], pose: &Pose<R>) -> Spatial<R> {
+    let [x, z] = pose.com;
+    let (mx, mz) = (mass * x, mass * z);
+    [mx * x + mz * z + moment, mz, -mx, mass, R::lit(0.0), mass]
 }
 
 /// The force that a matrix makes of a twist.
