@@ -32,12 +32,16 @@ ENVIRONMENTS = {
     "swimmer": "Swimmer",
     "hopper": "Hopper",
     "walker2d": "Walker2d",
+    "hopper-rand-params": "Hopper",
+    "walker2d-rand-params": "Walker2d",
     "half-cheetah": "HalfCheetah",
 }
 # Bounds of errors: of states, and of observations and rewards.
 STATE, SEEN = 1e-11, 1e-8
-# The bound of states of bodies that have fallen.
+# The bound of states of bodies that have fallen, or that a task has changed.
 FALLEN_STATE = 1e-9
+# Tasks of each rollout of a body that tasks change. Motion goes on from one to the next.
+TASKS = 200
 # Bodies that got so far, in metres, go on from the origin: MuJoCo's places are rounded more coarsely far from it.
 FAR = 50.0
 
@@ -133,6 +137,50 @@ def occurred(model, data):
     return {"floor": len(links) - len(own), "self": len(own), "limits": limits}, pairs
 
 
+class Tasks:
+    """Draws the numbers of a body for each task, as `rand_param_envs` does, and puts them into MuJoCo's model."""
+
+    def __init__(self, program, name, model, seed):
+        lines = subprocess.run([program, name, "task"], capture_output=True, text=True, check=True).stdout.splitlines()
+        self.names = [line.split()[0] for line in lines]
+        self.ranges = np.log([[float(bound) for bound in line.split()[1:]] for line in lines]).reshape(-1, 2)
+        self.model, self.scratch = model, mujoco.MjData(model)
+        self.rng = np.random.default_rng(seed)
+        kept = ("body_mass", "body_inertia", "geom_friction", "dof_damping")
+        self.described = {what: getattr(model, what).copy() for what in kept}
+        frames = np.empty((model.nbody, 9))
+        for frame, quaternion in zip(frames, model.body_iquat, strict=True):
+            mujoco.mju_quat2Mat(frame, quaternion)
+        along = np.abs(frames.reshape(-1, 3, 3)[:, 1])
+        # The principal axis that is the normal of the plane.
+        self.normal = along.argmax(axis=1)
+        assert (along.max(axis=1)[1:] > 1 - 1e-12).all()
+
+    def place(self, name):
+        """The array of a number of a task, and its place there."""
+        what, _, of = name.partition("_")
+        if what == "damping":
+            return "dof_damping", self.model.joint(of).dofadr[0]
+        if of == "floor":
+            return "geom_friction", (self.model.geom(of).id, 0)
+        body = self.model.body(of).id
+        if what == "friction":
+            return "geom_friction", (self.model.body_geomadr[body], 0)
+        return ("body_mass", body) if what == "mass" else ("body_inertia", (body, self.normal[body]))
+
+    def next(self):
+        """Another task: its factors."""
+        factors = np.exp(self.rng.uniform(self.ranges[:, 0], self.ranges[:, 1]))
+        for what, numbers in self.described.items():
+            # Numbers that are no part of a task change as well: nothing in the plane depends on them.
+            getattr(self.model, what)[:] = numbers * 1.5 ** self.rng.uniform(-3, 3, numbers.shape)
+        for name, factor in zip(self.names, factors, strict=True):
+            what, place = self.place(name)
+            getattr(self.model, what)[place] = self.described[what][place] * factor
+        mujoco.mj_setConst(self.model, self.scratch)
+        return factors
+
+
 class Doubled:
     """Notes while MuJoCo steps whether it had two contacts of the same two links in some stage of a step.
 
@@ -148,12 +196,12 @@ class Doubled:
             self.seen |= len(set(pairs)) < len(pairs)
 
 
-def rollout(name, policy, steps, seed, fallen):
+def rollout(program, name, policy, steps, seed, fallen):
     """Steps of the real environment: states before and after, with what was seen and paid, and what occurred.
 
     Bodies that have `fallen` go on where others begin anew.
     """
-    legged = name in ("hopper", "walker2d")
+    legged = name.startswith(("hopper", "walker2d"))
     options = {"terminate_when_unhealthy": False} if fallen and legged else {}
     env = gymnasium.make(f"{ENVIRONMENTS[name]}-v5", **options).unwrapped
     model, data = env.model, env.data
@@ -163,9 +211,13 @@ def rollout(name, policy, steps, seed, fallen):
     rows, step = [], 0
     seen = env._get_obs()
     doubled = Doubled()
-    if name == "hopper":
+    if name.startswith("hopper"):
         mujoco.set_mjcb_control(doubled)
-    for _ in range(steps):
+    tasks = Tasks(program, name, model, seed) if name.endswith("rand-params") else None
+    task = []
+    for number in range(steps):
+        if tasks and number % max(1, steps // TASKS) == 0:
+            task = tasks.next()
         action = np.asarray(policy(env, seen, rng, step), dtype=float)
         before = [data.qpos.copy(), data.qvel.copy(), data.qacc_warmstart.copy()]
         doubled.seen = False
@@ -176,7 +228,8 @@ def rollout(name, policy, steps, seed, fallen):
             pairs.add("parallel")
         if legged and data.qpos[1] < 0.3:
             pairs.add("low")
-        rows.append((before, action, data.qpos.copy(), data.qvel.copy(), seen.copy(), reward, ended, counts, pairs))
+        after = data.qpos.copy(), data.qvel.copy(), seen.copy(), reward, ended
+        rows.append((before, np.concatenate([action, task]), *after, counts, pairs))
         if (ended and not fallen) or step >= (50 if name == "reacher" else 1000):
             env.reset()
             seen, step = env._get_obs(), 0
@@ -197,9 +250,9 @@ def state_of(name, qpos, qvel, qacc):
 
 def ours(program, name, rows, precision):
     sizes = subprocess.run([program, name, "sizes"], capture_output=True, text=True, check=True).stdout.split()
-    state, action, seen = map(int, sizes)
+    state, action, seen, task = map(int, sizes)
     records = [np.concatenate([state_of(name, *before), a]) for before, a, *_ in rows]
-    assert all(len(record) == state + action for record in records), name
+    assert all(len(record) == state + action + task for record in records), name
     arguments = [program, name] + (["f32"] if precision == "f32" else [])
     out = subprocess.run(arguments, input=np.concatenate(records).tobytes(), capture_output=True, check=True).stdout
     table = np.frombuffer(out).reshape(len(rows), state + seen + 2)
@@ -212,9 +265,9 @@ class Comparison:
     def __init__(self, program, name, policies, steps, args, fallen):
         rows = []
         for policy in policies:
-            env, more = rollout(name, policy, -(-steps // len(policies)), args.seed, fallen)
+            env, more = rollout(program, name, policy, -(-steps // len(policies)), args.seed, fallen)
             rows += more
-        given = ":terminate_when_unhealthy=false" if fallen and name in ("hopper", "walker2d") else ""
+        given = ":terminate_when_unhealthy=false" if fallen and name.startswith(("hopper", "walker2d")) else ""
         state, seen, reward, ended = ours(program, name + given, rows, args.precision)
         joints = 2 if name == "reacher" else env.model.nv
         places, speeds = (np.array([row[column][:joints] for row in rows]) for column in (2, 3))
@@ -290,14 +343,16 @@ def transfer(program, name, number, weights, episodes, seed):
 
 def rollouts(name, trained):
     """Lists the rollouts of an environment: a label, and the policies that share its steps."""
-    yield "uniform", [uniform]
+    if not name.endswith("rand-params"):
+        yield "uniform", [uniform]
     yield "held", [Held(10)]
     if name.startswith("inverted"):
         yield "balanced", [balancer]
     if trained:
-        yield "trained", [Trained(weights, 0.0) for weights in trained]
+        if not name.endswith("rand-params"):
+            yield "trained", [Trained(weights, 0.0) for weights in trained]
         yield "noisy", [Trained(weights, 0.3) for weights in trained]
-    if name.startswith("inverted") or name in ("hopper", "walker2d"):
+    if name.startswith(("inverted", "hopper", "walker2d")):
         yield "fallen", [Held(30, rests=0.25)]
     if name == "hopper":
         yield "folded", [Folded(30, rests=0.25)]
@@ -331,9 +386,9 @@ def main():
     failures, largest = [], []
     begin = time.perf_counter()
     for name in args.env or ENVIRONMENTS:
-        for label, policies in rollouts(name, trained.get(name, [])):
+        for label, policies in rollouts(name, trained.get(name.removesuffix("-rand-params"), [])):
             since = time.perf_counter()
-            fallen = label in ("fallen", "folded")
+            fallen, changed = label in ("fallen", "folded"), name.endswith("rand-params")
             result = Comparison(program, name, policies, args.steps, args, fallen)
             state = f"{np.median(result.state):.0e} {result.state.max():.0e}"
             print(
@@ -345,7 +400,7 @@ def main():
             largest += [(error, where, step, result.counts[step]) for step, error in enumerate(result.state)]
             failures += [f"{where}: {problem}" for problem in result.missing(MUST.get((name, label), {}))]
             if args.precision == "f64":
-                failures += [f"{where}: {problem}" for problem in result.faults(FALLEN_STATE if fallen else STATE)]
+                failures += [f"{where}: {problem}" for problem in result.faults(FALLEN_STATE if fallen or changed else STATE)]
     print(
         f"largest errors of a state in one step ({time.perf_counter() - begin:.0f} s in all, of which MuJoCo took "
         f"{time.process_time():.0f} s of one processor):"

@@ -76,6 +76,8 @@ BUILT_IN: dict[str, Space] = {
     "half-cheetah": _vectors(6, 1.0),
     "hopper": _vectors(3, 1.0),
     "walker2d": _vectors(6, 1.0),
+    "hopper-rand-params": _vectors(3, 1.0),
+    "walker2d-rand-params": _vectors(6, 1.0),
     "swimmer": _vectors(2, 1.0),
     "reacher": _vectors(2, 1.0),
     "inverted-pendulum": _vectors(1, 3.0),

@@ -1,9 +1,10 @@
 //! Makes single steps of a built-in environment, for programs in other languages to compare with.
 //!
-//! `steps-under-test ENV [f32]` reads records of numbers (f64, little-endian) from standard input: a state and an
-//! action. For each it writes the next state, the observation, the reward, and 1 where the episode ended. With `f32` it
-//! steps in single precision. `steps-under-test ENV sizes` prints how many numbers a state, an action and an
-//! observation have. `steps-under-test ENV play` reads a linear policy, a row of weights and a constant for each number
+//! `steps-under-test ENV [f32]` reads records of numbers (f64, little-endian) from standard input: a state, an action,
+//! and a task, if there are several. For each it writes the next state, the observation, the reward, and 1 where the
+//! episode ended. With `f32` it steps in single precision. `steps-under-test ENV sizes` prints how many numbers a state,
+//! an action, an observation and a task have, and `steps-under-test ENV task` the name and the range of each number of a task,
+//! one per line. `steps-under-test ENV play` reads a linear policy, a row of weights and a constant for each number
 //! of an action, and then first states; it plays an episode from each in single precision and writes its return and its
 //! length.
 
@@ -18,7 +19,11 @@ fn run(args: &[String]) -> Result<(), Box<dyn std::error::Error>> {
     let env: EnvDef = builtin(args.first().ok_or("expected the name of an environment")?)?;
     let (state, action) = (env.state_len(), env.spec().action.dim());
     if args.get(1).is_some_and(|word| word == "sizes") {
-        println!("{state} {action} {}", env.spec().observation.len());
+        println!("{state} {action} {} {}", env.spec().observation.len(), env.spec().task.len());
+        return Ok(());
+    }
+    if args.get(1).is_some_and(|word| word == "task") {
+        env.spec().task.iter().for_each(|dim| println!("{} {} {}", dim.name, dim.low, dim.high));
         return Ok(());
     }
     let narrow = args.get(1).is_some_and(|word| word == "f32");
@@ -29,15 +34,16 @@ fn run(args: &[String]) -> Result<(), Box<dyn std::error::Error>> {
         return write(&play(&env, &numbers)?);
     }
     let mut out = Vec::new();
-    for record in numbers.chunks_exact(state + action) {
-        let (s, a) = record.split_at(state);
+    for record in numbers.chunks_exact(state + action + env.spec().task.len()) {
+        let (s, rest) = record.split_at(state);
+        let (a, task) = rest.split_at(action);
         let (next, seen, reward, ended) = if narrow {
-            let [s, a] = [s, a].map(|numbers| numbers.iter().map(|x| *x as f32).collect::<Vec<f32>>());
-            let step = env.step(&s, &a, &[], [0, 0], 0)?;
+            let [s, a, task] = [s, a, task].map(|numbers| numbers.iter().map(|x| *x as f32).collect::<Vec<f32>>());
+            let step = env.step(&s, &a, &task, [0, 0], 0)?;
             let wide = |numbers: Vec<f32>| numbers.into_iter().map(f64::from).collect();
             (wide(step.state), wide(step.observation), f64::from(step.reward), step.terminated)
         } else {
-            let step = env.step(s, a, &[], [0, 0], 0)?;
+            let step = env.step(s, a, task, [0, 0], 0)?;
             (step.state, step.observation, step.reward, step.terminated)
         };
         let end = [reward, f64::from(u8::from(ended))];

@@ -55,6 +55,8 @@ const BODIES = new Set([
   "half-cheetah",
   "hopper",
   "walker2d",
+  "hopper-rand-params",
+  "walker2d-rand-params",
   "swimmer",
   "reacher",
   "inverted-pendulum",

@@ -180,7 +180,7 @@ impl<R: Real> StepPart for RungeKuttaStage<'_, '_, R> {
 fn damped<R: Real>(motion: &mut Motion<'_, R>, a: &[R]) {
     let model = motion.model;
     let n = model.dofs.len();
-    let Motion { poses, inertias, composite, twists: moving, forces, h, right, .. } = motion;
+    let Motion { poses, inertias, composite, twists: moving, forces, h, right, properties, .. } = motion;
     twists(model, poses, a, moving);
     for ((force, inertia), twist) in forces.iter_mut().zip(&*inertias).zip(&*moving) {
         *force = times(inertia, twist);
@@ -191,7 +191,7 @@ fn damped<R: Real>(motion: &mut Motion<'_, R>, a: &[R]) {
     for (i, dof) in model.dofs.iter().enumerate() {
         let armature = R::constant(dof.armature);
         right[i] = armature * a[i] + right[i];
-        h[i * n + i] = h[i * n + i] + (armature + R::constant(dof.damping) * model.timestep);
+        h[i * n + i] = h[i * n + i] + (armature + properties.damping(model, i) * model.timestep);
     }
     factor(model, h);
     solve(model, h, right);

@@ -2,11 +2,11 @@
 
 use super::body::{BodySpec, Capsule, Floor, Joint, RootJoint, Softness};
 use super::check::check;
-use super::factor::{factor, solve};
+use super::inverse_weights::InverseWeights;
 use super::kinematics::{Pose, poses};
-use super::model::{Dof, FluidBox, Give, LimitModel, LinkModel, Model, MotorModel, PairModel, PointModel};
+use super::model::{Dof, FluidBox, Give, LimitModel, LinkModel, Model, MotorModel, PairModel, PointModel, RestPose};
+use super::properties::{counting, inverse_of_point};
 use super::solid::Solid;
-use super::spatial::{inertias, joint_forces, joint_matrix};
 use crate::Result;
 use crate::env::Constant;
 
@@ -80,6 +80,7 @@ impl Model {
             points: Vec::new(),
             limits: Vec::new(),
             pairs: Vec::new(),
+            rest: Vec::new(),
             gravity: body.gravity.map(Constant::new),
             height: (body.root.at[1] - body.floor.map_or(0.0, |floor| floor.height)).into(),
             fluid: body.fluid.map(|fluid| [fluid.density.into(), fluid.viscosity.into()]),
@@ -92,7 +93,9 @@ impl Model {
             at: body.root.at,
         };
         let joints = model.tree(body, &solids);
-        let weights = model.inverse_weights();
+        model.rest = model.at_rest();
+        let links: Vec<[f64; 2]> = model.links.iter().map(|link| [link.mass.get(), link.inertia.get()]).collect();
+        let weights = InverseWeights::new(&model, &links);
         model.rows(body, &joints, &weights);
         Ok(model)
     }
@@ -154,46 +157,38 @@ impl Model {
         joints
     }
 
-    /// The inverse of the mass that a force moves where all is at rest: of each joint, and of each link at its centre.
-    fn inverse_weights(&self) -> (Vec<f64>, Vec<f64>) {
+    /// Where links are with all joints at rest, and what forces on their centres are along the joints there.
+    fn at_rest(&self) -> Vec<RestPose> {
         let (n, links) = (self.dofs.len(), self.links.len());
         let mut posed = vec![Pose::<f64>::still(); links];
         poses(self, &vec![0.0; n], &vec![0.0; n], &mut vec![0.0; links], &mut posed);
-        let mut composite = vec![[0.0; 6]; links];
-        inertias(self, &posed, &mut composite);
-        let mut h = vec![0.0; n * n];
-        joint_matrix(self, &posed, &mut composite, &mut h);
-        for (i, dof) in self.dofs.iter().enumerate() {
-            h[i * n + i] += dof.armature.get();
-        }
-        factor(self, &mut h);
-        // A row of forces times the inverse, times the row.
-        let weight = |row: Vec<f64>| {
-            let mut solution = row.clone();
-            solve(self, &h, &mut solution);
-            row.iter().zip(&solution).map(|(a, b)| a * b).sum::<f64>()
-        };
-        let unit = |i: usize| (0..n).map(|j| f64::from(u8::from(i == j))).collect();
-        let of_joints = (0..n).map(|i| weight(unit(i))).collect();
-        let of_link = |i: usize| {
+        // The root's joints, the nearest first, with their places in a force on it.
+        let of_root: Vec<(usize, usize)> =
+            self.root.iter().zip([1, 2, 0]).filter_map(|(dof, place)| Some(((*dof)?, place))).rev().collect();
+        let rest = |i: usize| {
             let [x, z] = posed[i].com;
-            let sum: f64 = [[z, 1.0, 0.0], [-x, 0.0, 1.0]]
-                .into_iter()
-                .map(|force| {
-                    let mut row = vec![0.0; n];
-                    let mut forces = vec![[0.0; 3]; links];
-                    forces[i] = force;
-                    joint_forces(self, &posed, &mut forces, &mut row);
-                    weight(row)
-                })
-                .sum();
-            sum / 3.0
+            let rows = [[z, 1.0, 0.0], [-x, 0.0, 1.0]].map(|force| {
+                let (mut row, mut link) = (Vec::new(), i);
+                while link != 0 {
+                    row.push(posed[link].along(&force).into());
+                    link = self.links[link].parent;
+                }
+                row.extend(of_root.iter().map(|(_, place)| Constant::new(force[*place])));
+                row
+            });
+            let (mut path, mut link) = (Vec::new(), i);
+            while link != 0 {
+                path.push(self.links[link].dof);
+                link = self.links[link].parent;
+            }
+            path.extend(of_root.iter().map(|(dof, _)| *dof));
+            RestPose { origin: posed[i].origin.map(Constant::new), com: [x.into(), z.into()], path, rows }
         };
-        (of_joints, (0..links).map(of_link).collect())
+        (0..links).map(rest).collect()
     }
 
     /// Adds what pushes back: contacts and limits.
-    fn rows(&mut self, body: &BodySpec, joints: &[Joint], (of_joints, of_links): &(Vec<f64>, Vec<f64>)) {
+    fn rows(&mut self, body: &BodySpec, joints: &[Joint], weights: &InverseWeights<f64>) {
         let give = |softness: &Softness, margin, weight| Give::new(softness, margin, body.timestep, weight);
         let anchor = |link: usize| if link == 0 { [0.0; 2] } else { body.links[link].anchor };
         let place = |link: usize, at: [f64; 2]| {
@@ -203,16 +198,17 @@ impl Model {
         for (number, joint) in joints.iter().enumerate() {
             let Some(range) = joint.range else { continue };
             let [a, b] = range.map(|x| joint.axis * (x - joint.rest));
-            let give = give(&joint.softness, joint.margin, of_joints[number]);
+            let give = give(&joint.softness, joint.margin, weights.joints[number]);
             self.limits.push(LimitModel { dof: number, low: a.min(b).into(), high: a.max(b).into(), give });
         }
-        if let Some(Floor { friction, margin, softness, .. }) = body.floor {
+        let mut capsule = 0;
+        if let Some(Floor { friction: of_floor, margin, softness, .. }) = body.floor {
             for (link, described) in body.links.iter().enumerate() {
                 for (Capsule { ends, radius, .. }, own) in
                     described.capsules.iter().filter_map(|c| Some((c, c.friction?)))
                 {
-                    let friction = own.max(friction).max(1e-5);
-                    let weight = 2.0 * friction * friction * (1.0 + friction * friction) * of_links[link];
+                    let friction = counting(own, of_floor);
+                    let weight = inverse_of_point(friction, weights.links[link]);
                     let give = give(&softness, margin, weight);
                     // The two ends of a sphere are one.
                     let count = if ends[0] == ends[1] { 1 } else { 2 };
@@ -220,9 +216,12 @@ impl Model {
                         link,
                         at: place(link, *end),
                         radius: (*radius).into(),
+                        capsule,
+                        frictions: [own.into(), of_floor.into()],
                         friction: friction.into(),
                         give,
                     }));
+                    capsule += 1;
                 }
             }
         }
@@ -231,12 +230,13 @@ impl Model {
             let capsules = [pair.first, pair.second].map(|(link, capsule)| body.links[link].capsules[capsule]);
             let middle = |Capsule { ends: [a, b], .. }: Capsule| [0.5 * (a[0] + b[0]), 0.5 * (a[1] + b[1])];
             let half = |Capsule { ends: [a, b], .. }: Capsule| [0.5 * (a[0] - b[0]), 0.5 * (a[1] - b[1])];
+            let weight = weights.links[links[0]] + weights.links[links[1]];
             self.pairs.push(PairModel {
                 links,
                 centers: [place(links[0], middle(capsules[0])), place(links[1], middle(capsules[1]))],
                 halves: capsules.map(|capsule| half(capsule).map(Constant::new)),
                 radii: capsules.map(|capsule| capsule.radius.into()),
-                give: give(&pair.softness, pair.margin, of_links[links[0]] + of_links[links[1]]),
+                give: give(&pair.softness, pair.margin, weight),
             });
         }
     }

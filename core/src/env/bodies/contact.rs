@@ -59,24 +59,25 @@ fn impedance<R: Real>(give: &Give, depth: R) -> R {
     y * R::constant(give.rise) + R::constant(give.low)
 }
 
-/// The weight of a row at a depth, and the part of its reference acceleration that the depth asks for.
+/// The weight of a row at a depth, of the inverse of the mass that it moves, and the part of its reference acceleration
+/// that the depth asks for.
 #[inline(always)]
-fn pushed<R: Real>(give: &Give, depth: R) -> (R, R) {
+fn pushed<R: Real>(give: &Give, inverse: R, depth: R) -> (R, R) {
     let zero = R::lit(0.0);
     let impedance = impedance(give, depth);
-    let weight = impedance / (R::constant(give.weight) * (R::lit(1.0) - impedance));
+    let weight = impedance / (inverse * (R::lit(1.0) - impedance));
     let spring = R::constant(give.stiffness) * impedance * depth;
     (R::select(depth.lt(zero), weight, zero), spring)
 }
 
 /// A point, where the root's origin is at a height.
 #[inline(always)]
-pub(super) fn point<R: Real>(model: &PointModel, pose: &Pose<R>, height: R) -> FloorPoint<R> {
+pub(super) fn point<R: Real>(model: &PointModel, inverse: R, pose: &Pose<R>, height: R) -> FloorPoint<R> {
     let [x, z] = pose.place(model.at.map(R::constant));
     let radius = R::constant(model.radius);
     let distance = height + z - radius;
     let low = z - radius - distance * 0.5;
-    let (weight, spring) = pushed(&model.give, distance - R::constant(model.give.margin));
+    let (weight, spring) = pushed(&model.give, inverse, distance - R::constant(model.give.margin));
     let [along, away] = velocity(&pose.twist, [x, low]);
     let damping = R::constant(model.give.damping);
     FloorPoint { weight, at: [x, low], target: [-(damping * along), -(damping * away + spring)] }
@@ -84,13 +85,13 @@ pub(super) fn point<R: Real>(model: &PointModel, pose: &Pose<R>, height: R) -> F
 
 /// A limit, of a joint at a position.
 #[inline(always)]
-pub(super) fn limit<R: Real>(model: &LimitModel, q: R, v: R) -> Limit<R> {
+pub(super) fn limit<R: Real>(model: &LimitModel, inverse: R, q: R, v: R) -> Limit<R> {
     let (one, margin) = (R::lit(1.0), R::constant(model.give.margin));
     let (below, above) = (q - R::constant(model.low), R::constant(model.high) - q);
     let low = below.lt(above);
     let depth = R::select(low, below, above) - margin;
     let sign = R::select(low, one, -one);
-    let (weight, spring) = pushed(&model.give, depth);
+    let (weight, spring) = pushed(&model.give, inverse, depth);
     Limit { weight, sign, target: -(R::constant(model.give.damping) * sign * v + spring) }
 }
 
@@ -103,6 +104,7 @@ pub(super) fn limit<R: Real>(model: &LimitModel, q: R, v: R) -> Limit<R> {
 pub(super) fn touch<R: Real>(
     model: &Model,
     pair: &PairModel,
+    inverse: R,
     poses: &[Pose<R>],
     v: &[R],
     rows: &mut [R],
@@ -117,16 +119,16 @@ pub(super) fn touch<R: Real>(
     let mut second = Touch::none();
     if parallel.any() {
         span = CapsuleSpan::select(parallel, axes.end(-1.0), span);
-        second = touch_row(model, pair, poses, v, &axes.end(1.0), parallel, other);
+        second = touch_row(model, (pair, inverse), poses, v, &axes.end(1.0), parallel, other);
     }
-    [touch_row(model, pair, poses, v, &span, parallel.or(crossing.not()), one), second]
+    [touch_row(model, (pair, inverse), poses, v, &span, parallel.or(crossing.not()), one), second]
 }
 
 /// A row of two capsules, which pushes only where `allowed`.
 #[inline(always)]
 fn touch_row<R: Real>(
     model: &Model,
-    pair: &PairModel,
+    (pair, inverse): (&PairModel, R),
     poses: &[Pose<R>],
     v: &[R],
     span: &CapsuleSpan<R>,
@@ -140,7 +142,7 @@ fn touch_row<R: Real>(
     if !depth.lt(zero).and(allowed).any() {
         return Touch::none();
     }
-    let (weight, spring) = pushed(&pair.give, depth);
+    let (weight, spring) = pushed(&pair.give, inverse, depth);
     let per_length = span.length.recip();
     let normal = span.way.map(|x| x * per_length);
     let touching = ra + distance * 0.5;

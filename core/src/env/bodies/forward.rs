@@ -4,7 +4,7 @@ use super::contact;
 use super::kinematics::{poses, velocity};
 use super::model::Model;
 use super::motion::Motion;
-use super::spatial::{inertias, joint_forces};
+use super::spatial::{inertia, joint_forces};
 use crate::env::{Real, StepPart};
 
 /// Computes, of joints at positions `q` and speeds `v`: poses, inertias, smooth forces along the joints, and the rows.
@@ -22,19 +22,22 @@ impl<R: Real> StepPart for Prepare<'_, '_, R> {
         let Self { motion, q, v } = self;
         let model = motion.model;
         poses(model, q, v, &mut motion.angles, &mut motion.poses);
-        inertias(model, &motion.poses, &mut motion.inertias);
+        for (i, (to, pose)) in motion.inertias.iter_mut().zip(&motion.poses).enumerate() {
+            *to = inertia(motion.properties.link(model, i), pose);
+        }
         smooth(motion, q, v);
         let height = model.root[1].map_or(R::lit(0.0), |dof| q[dof]) + R::constant(model.height);
-        for (point, row) in model.points.iter().zip(&mut motion.points) {
-            *row = contact::point(point, &motion.poses[point.link], height);
+        let own = &motion.properties;
+        for (i, (point, row)) in model.points.iter().zip(&mut motion.points).enumerate() {
+            *row = contact::point(point, own.weight_of_point(model, i), &motion.poses[point.link], height);
         }
-        for (limit, row) in model.limits.iter().zip(&mut motion.limits) {
-            *row = contact::limit(limit, q[limit.dof], v[limit.dof]);
+        for (i, (limit, row)) in model.limits.iter().zip(&mut motion.limits).enumerate() {
+            *row = contact::limit(limit, own.weight_of_limit(model, i), q[limit.dof], v[limit.dof]);
         }
         let links = model.links.len();
         for (i, pair) in model.pairs.iter().enumerate() {
             let rows = &mut motion.touch_rows[2 * i * links..2 * (i + 1) * links];
-            let touches = contact::touch(model, pair, &motion.poses, v, rows);
+            let touches = contact::touch(model, pair, own.weight_of_pair(model, i), &motion.poses, v, rows);
             motion.touches[2 * i..2 * (i + 1)].copy_from_slice(&touches);
         }
     }
@@ -44,7 +47,7 @@ impl<R: Real> StepPart for Prepare<'_, '_, R> {
 #[inline(always)]
 fn smooth<R: Real>(motion: &mut Motion<'_, R>, q: &[R], v: &[R]) {
     let model = motion.model;
-    let Motion { poses, accelerations, forces, smooth, drive, .. } = motion;
+    let Motion { poses, accelerations, forces, smooth, drive, properties, .. } = motion;
     for (i, link) in model.links.iter().enumerate() {
         let pose = poses[i];
         // The acceleration of its hinge if no joint accelerates, gravity taken away.
@@ -59,7 +62,7 @@ fn smooth<R: Real>(motion: &mut Motion<'_, R>, q: &[R], v: &[R]) {
         };
         accelerations[i] = hinge;
         let squared = pose.twist[0] * pose.twist[0];
-        let mass = R::constant(link.mass);
+        let [mass, _] = properties.link(model, i);
         let force = |axis: usize| mass * (hinge[axis] - squared * (pose.com[axis] - pose.origin[axis]));
         let (mut along, mut up) = (force(0), force(1));
         let mut turn = R::lit(0.0);
@@ -73,7 +76,7 @@ fn smooth<R: Real>(motion: &mut Motion<'_, R>, q: &[R], v: &[R]) {
     for (i, dof) in model.dofs.iter().enumerate() {
         let mut against = smooth[i];
         if dof.damping.get() != 0.0 {
-            against = R::constant(dof.damping) * v[i] + against;
+            against = properties.damping(model, i) * v[i] + against;
         }
         if dof.stiffness.get() != 0.0 {
             against = R::constant(dof.stiffness) * (q[i] - R::constant(dof.spring)) + against;

@@ -17,6 +17,8 @@ pub struct Model {
     pub(super) points: Vec<PointModel>,
     pub(super) limits: Vec<LimitModel>,
     pub(super) pairs: Vec<PairModel>,
+    /// Where links are with all joints at rest.
+    pub(super) rest: Vec<RestPose>,
     pub(super) gravity: [Constant; 2],
     /// The height of the root's origin above the floor where its joint along Z is at 0.
     pub(super) height: Constant,
@@ -44,6 +46,17 @@ pub(super) struct LinkModel {
     pub mass: Constant,
     pub inertia: Constant,
     pub fluid: FluidBox,
+}
+
+/// A link with all joints at rest, relative to the root's origin.
+#[derive(Clone, Debug)]
+pub(super) struct RestPose {
+    pub origin: [Constant; 2],
+    pub com: [Constant; 2],
+    /// The joints that move it, the nearest first.
+    pub path: Vec<usize>,
+    /// Forces along these joints of a force of 1 on its centre, along X and along Z.
+    pub rows: [Vec<Constant>; 2],
 }
 
 /// The box of fluid that moves with a link.
@@ -105,6 +118,10 @@ pub(super) struct PointModel {
     pub link: usize,
     pub at: [Constant; 2],
     pub radius: Constant,
+    /// The number of its capsule among those that touch the floor.
+    pub capsule: usize,
+    /// The frictions of its capsule and of the floor, and the one that counts.
+    pub frictions: [Constant; 2],
     pub friction: Constant,
     pub give: Give,
 }

@@ -3,6 +3,7 @@
 use super::contact::{FloorPoint, Limit, Touch};
 use super::kinematics::{Pose, poses};
 use super::model::Model;
+use super::properties::{Factors, Properties};
 use super::spatial::Spatial;
 use crate::env::{Real, StepPart};
 
@@ -14,6 +15,7 @@ use crate::env::{Real, StepPart};
 #[derive(Clone)]
 pub struct Motion<'m, R: Real> {
     pub(super) model: &'m Model,
+    pub(super) properties: Properties<R>,
     pub(super) angles: Vec<R>,
     pub(super) poses: Vec<Pose<R>>,
     pub(super) inertias: Vec<Spatial<R>>,
@@ -45,7 +47,14 @@ impl<'m, R: Real> Motion<'m, R> {
     #[inline(always)]
     #[must_use]
     pub fn new(model: &'m Model, controls: &[R]) -> Self {
-        R::apart(MakeRoom { model, controls })
+        R::apart(MakeRoom { model, controls, factors: None })
+    }
+
+    /// Room for a body that differs from its description by these factors.
+    #[inline(always)]
+    #[must_use]
+    pub fn with_factors(model: &'m Model, controls: &[R], factors: Factors<'_, R>) -> Self {
+        R::apart(MakeRoom { model, controls, factors: Some(factors) })
     }
 
     /// Where a place in a link's frame is, with the joints at these positions, relative to the root's origin.
@@ -94,6 +103,7 @@ impl<'m, R: Real> Motion<'m, R> {
 struct MakeRoom<'a, 'm, R> {
     model: &'m Model,
     controls: &'a [R],
+    factors: Option<Factors<'a, R>>,
 }
 
 impl<'m, R: Real> StepPart for MakeRoom<'_, 'm, R> {
@@ -101,7 +111,7 @@ impl<'m, R: Real> StepPart for MakeRoom<'_, 'm, R> {
 
     #[inline(always)]
     fn done(self) -> Motion<'m, R> {
-        let Self { model, controls } = self;
+        let Self { model, controls, factors } = self;
         let zero = R::lit(0.0);
         let (links, n) = (model.links.len(), model.dofs.len());
         let mut drive = vec![zero; n];
@@ -111,6 +121,10 @@ impl<'m, R: Real> StepPart for MakeRoom<'_, 'm, R> {
         }
         Motion {
             model,
+            properties: match factors {
+                Some(by) => Properties::scaled(model, by),
+                None => Properties::described(),
+            },
             angles: vec![zero; links],
             poses: vec![Pose::still(); links],
             inertias: vec![[zero; 6]; links],

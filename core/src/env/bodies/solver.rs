@@ -36,10 +36,10 @@ impl<R: Real> StepPart for NewtonStep<'_, '_, R> {
             changed = R::Mask::splat(true);
         }
         twists(model, &motion.poses, a, &mut motion.twists);
-        for ((row, point), pushes) in motion.points.iter().zip(&model.points).zip(&mut motion.pushes) {
+        for (i, ((row, point), pushes)) in motion.points.iter().zip(&model.points).zip(&mut motion.pushes).enumerate() {
             let [along, away] = velocity(&motion.twists[point.link], row.at);
             let n = away - row.target[1];
-            let t = R::constant(point.friction) * (along - row.target[0]);
+            let t = motion.properties.friction(model, i) * (along - row.target[0]);
             for (push_of, excess) in pushes.iter_mut().zip([n + t, n - t, n]) {
                 renew::<R>(&mut changed, push_of, push(row.weight, excess));
             }
@@ -79,11 +79,11 @@ impl<R: Real> StepPart for NewtonStep<'_, '_, R> {
 #[inline(always)]
 fn assemble<R: Real>(motion: &mut Motion<'_, R>) {
     let model = motion.model;
-    let Motion { poses, inertias, composite, forces, h, right, smooth, .. } = motion;
+    let Motion { poses, inertias, composite, forces, h, right, smooth, properties, .. } = motion;
     composite.copy_from_slice(inertias);
     forces.fill([R::lit(0.0); 3]);
-    for ((row, point), [d1, d2, d3]) in motion.points.iter().zip(&model.points).zip(&motion.pushes) {
-        let mu = R::constant(point.friction);
+    for (i, ((row, point), [d1, d2, d3])) in motion.points.iter().zip(&model.points).zip(&motion.pushes).enumerate() {
+        let mu = properties.friction(model, i);
         let [x, z] = row.at;
         let [along, away] = row.target;
         let xx = mu * mu * (*d1 + *d2);

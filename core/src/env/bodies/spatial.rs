@@ -8,15 +8,12 @@ use crate::env::Real;
 /// its entries (0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2).
 pub(super) type Spatial<R> = [R; 6];
 
-/// The inertia of each link.
+/// The inertia of a link, of its mass and its moment of inertia about its centre.
 #[inline(always)]
-pub(super) fn inertias<R: Real>(model: &Model, poses: &[Pose<R>], out: &mut [Spatial<R>]) {
-    for ((link, pose), out) in model.links.iter().zip(poses).zip(out) {
-        let mass = R::constant(link.mass);
-        let [x, z] = pose.com;
-        let (mx, mz) = (mass * x, mass * z);
-        *out = [mx * x + mz * z + R::constant(link.inertia), mz, -mx, mass, R::lit(0.0), mass];
-    }
+pub(super) fn inertia<R: Real>([mass, moment]: [R; 2], pose: &Pose<R>) -> Spatial<R> {
+    let [x, z] = pose.com;
+    let (mx, mz) = (mass * x, mass * z);
+    [mx * x + mz * z + moment, mz, -mx, mass, R::lit(0.0), mass]
 }
 
 /// The force that a matrix makes of a twist.

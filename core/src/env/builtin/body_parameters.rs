@@ -8,7 +8,9 @@ use super::inverted_pendulum::InvertedPendulum;
 use super::locomotion::families::{
     CHEETAH_HEIGHT, half_cheetah_dir, half_cheetah_vel, swimmer_vel, walker2d_dir, walker2d_vel,
 };
-use super::locomotion::{Course, Locomotion, half_cheetah, hopper, swimmer, walker2d};
+use super::locomotion::{
+    Course, Locomotion, half_cheetah, hopper, hopper_rand_params, swimmer, walker2d, walker2d_rand_params,
+};
 use super::parameters::{Given, Parameter};
 use super::reacher::Reacher;
 use super::reader::Reader;
@@ -56,19 +58,28 @@ const fn angle(default: &'static str) -> Parameter {
 }
 
 const CHEETAH: &[Parameter] = &[FORWARD, cost("0.1"), noise("0.1"), HIDES];
-const HOPPER: &[Parameter] = &[
+const STATE: Parameter =
+    parameter(HEALTHY_STATE, "-100..100", "where all other numbers of its state are while it is healthy");
+const SCALE: Parameter =
+    parameter("log_scale_limit", "3", "exponents by which tasks scale its numbers are up to ± this");
+const HOPPER: &[Parameter] =
+    &[FORWARD, cost("0.001"), alive("1"), ENDS, STATE, height("0.7..inf"), angle("-0.2..0.2"), noise("0.005"), HIDES];
+const HOPPERS: &[Parameter] = &[
     FORWARD,
     cost("0.001"),
     alive("1"),
     ENDS,
-    parameter(HEALTHY_STATE, "-100..100", "where all other numbers of its state are while it is healthy"),
+    STATE,
     height("0.7..inf"),
     angle("-0.2..0.2"),
     noise("0.005"),
     HIDES,
+    SCALE,
 ];
 const WALKER: &[Parameter] =
     &[FORWARD, cost("0.001"), alive("1"), ENDS, height("0.8..2"), angle("-1..1"), noise("0.005"), HIDES];
+const WALKERS: &[Parameter] =
+    &[FORWARD, cost("0.001"), alive("1"), ENDS, height("0.8..2"), angle("-1..1"), noise("0.005"), HIDES, SCALE];
 const CHEETAH_VEL: &[Parameter] = &[velocity("0..3"), TORSO, FORWARD, cost("0.05"), noise("0.1"), HIDES];
 const CHEETAH_DIR: &[Parameter] = &[TORSO, FORWARD, cost("0.05"), noise("0.1"), HIDES];
 const WALKER_VEL: &[Parameter] = &[
@@ -103,6 +114,8 @@ pub(super) const BODIES: &[(&str, &[Parameter])] = &[
     ("walker2d-dir", WALKER),
     ("swimmer-vel", SWIMMER_VEL),
     ("reacher", REACHER),
+    ("hopper-rand-params", HOPPERS),
+    ("walker2d-rand-params", WALKERS),
     ("inverted-pendulum", POLE),
     ("inverted-double-pendulum", POLES),
 ];
@@ -113,6 +126,8 @@ pub(super) fn given_body<T: Take>(name: &str, given: &Given<'_>, to: T) -> Resul
         "half-cheetah" => to.take(locomotion(half_cheetah()?, given)?),
         "hopper" => to.take(locomotion(hopper()?, given)?),
         "walker2d" => to.take(locomotion(walker2d()?, given)?),
+        "hopper-rand-params" => to.take(locomotion(hopper_rand_params()?, given)?),
+        "walker2d-rand-params" => to.take(locomotion(walker2d_rand_params()?, given)?),
         "swimmer" => to.take(locomotion(swimmer()?, given)?),
         "half-cheetah-vel" => to.take(cheetah(half_cheetah_vel()?, given)?),
         "half-cheetah-dir" => to.take(cheetah(half_cheetah_dir()?, given)?),
@@ -143,6 +158,10 @@ fn locomotion<const N: usize>(mut env: Locomotion<N>, given: &Given<'_>) -> Resu
     env.reset_noise_scale = read.positive("reset_noise_scale", env.reset_noise_scale)?;
     if !read.flag(HIDES.name, true)? {
         env.hidden_positions = 0;
+    }
+    if let Some(rand) = &mut env.rand_params {
+        let limit = given.number(SCALE.name, rand.log_scale_limit, 0.01..=10.0)?;
+        rand.log_scale_limit = read.noted(SCALE.name, limit, &rand.log_scale_limit);
     }
     env.name = read.name;
     Ok(env)

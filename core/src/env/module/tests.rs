@@ -77,11 +77,13 @@ fn bodies_of_a_module_are_those_that_are_built_in() {
         assert!(short[0] == short[1], "{name}");
         assert_eq!(body(&module, name).unwrap().spec(), here.spec(), "asked for again");
         assert!(name != "half-cheetah" || short[0] != played(&here, 10), "its episodes end");
-        let state = here.reset::<f64>(&[], [5, 6], 3).unwrap();
-        let narrow: Vec<f32> = state.iter().map(|x| *x as f32).collect();
-        assert_eq!(there.draw(&narrow, &[]).unwrap(), here.draw(&narrow, &[]).unwrap());
+        let task = here.sample_task::<f64>([7, 8], 2);
+        assert_eq!(there.sample_task::<f64>([7, 8], 2), task);
+        let state = here.reset::<f64>(&task, [5, 6], 3).unwrap();
+        let [narrow, short] = [&state, &task].map(|wide| wide.iter().map(|x| *x as f32).collect::<Vec<f32>>());
+        assert_eq!(there.draw(&narrow, &short).unwrap(), here.draw(&narrow, &short).unwrap());
         let action = vec![0.3; here.spec().action.dim()];
-        let [a, b] = [&there, &here].map(|env| env.step::<f64>(&state, &action, &[], [1, 1], 0).unwrap());
+        let [a, b] = [&there, &here].map(|env| env.step::<f64>(&state, &action, &task, [1, 1], 0).unwrap());
         assert_eq!((a.state, a.observation, a.reward, a.terminated), (b.state, b.observation, b.reward, b.terminated));
     }
 }
@@ -89,7 +91,8 @@ fn bodies_of_a_module_are_those_that_are_built_in() {
 #[test]
 fn tapes_do_what_lanes_do() {
     let module = near();
-    let bodies = ["half-cheetah", "inverted-double-pendulum"].map(|name| body(&module, name).unwrap());
+    let bodies =
+        ["half-cheetah", "inverted-double-pendulum", "hopper-rand-params"].map(|name| body(&module, name).unwrap());
     let others = [
         behind(Acrobot::default()),
         behind(Bandit::default()),

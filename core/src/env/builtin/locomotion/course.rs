@@ -23,6 +23,12 @@ impl Course {
         }
     }
 
+    /// How many parameters a task has of it; those of the body follow.
+    #[inline(always)]
+    pub(super) fn numbers(self) -> usize {
+        usize::from(self != Self::Ahead)
+    }
+
     /// Names the shapes of its picture.
     pub(super) const fn legend(self) -> &'static str {
         match self {

@@ -27,7 +27,7 @@ pub fn hopper() -> Result<Locomotion<6>> {
     })
 }
 
-fn body() -> BodySpec {
+pub(super) fn body() -> BodySpec {
     let softness = Softness { low: 0.8, high: 0.8, width: 0.01, ..Softness::default() };
     let hinge = |low: f64, high: f64| Joint {
         axis: -1.0,

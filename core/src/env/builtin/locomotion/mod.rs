@@ -7,12 +7,14 @@ mod course;
 pub mod families;
 mod half_cheetah;
 mod hopper;
+mod rand_params;
 mod swimmer;
 mod walker2d;
 
 pub use course::Course;
 pub use half_cheetah::half_cheetah;
 pub use hopper::hopper;
+pub use rand_params::{RandParams, hopper_rand_params, walker2d_rand_params};
 pub use swimmer::swimmer;
 pub use walker2d::walker2d;
 
@@ -63,6 +65,8 @@ pub struct Locomotion<const N: usize> {
     pub hidden_positions: usize,
     /// Shows also the place of the first link, as three numbers x, y and z: its height where its joint along Z is at 0.
     pub observe_torso: Option<f64>,
+    /// Numbers of the body that each task draws; none where there is one task.
+    pub rand_params: Option<RandParams>,
 }
 
 /// Where a body is healthy: all strictly within.
@@ -107,6 +111,7 @@ impl<const N: usize> Locomotion<N> {
             shown_speed: f64::INFINITY,
             hidden_positions: 1,
             observe_torso: None,
+            rand_params: None,
         })
     }
 
@@ -152,14 +157,19 @@ impl<const N: usize> Env for Locomotion<N> {
         let torso = self.observe_torso.map(|_| ["torso_x", "torso_y", "torso_z"]).into_iter().flatten();
         let observation = positions.chain(speeds).chain(torso.map(Dim::unbounded)).collect();
         let spec = EnvSpec::new(&self.name, observation, ActionSpace::continuous(action), self.horizon).dt(self.dt());
-        let task = self.course.task();
-        let course = (!task.is_empty()).then_some(0);
+        let course = (self.course != Course::Ahead).then_some(0);
+        let factors = self.rand_params.as_ref().map(RandParams::dims).unwrap_or_default();
+        let task = [self.course.task(), factors].concat();
         EnvSpec { solved_at: self.solved_at, task, course, legend: self.course.legend().to_owned(), ..spec }
     }
 
     #[inline(always)]
     fn sample_task<R: Real>(&self, rng: &mut Draws<R>, task: &mut [R]) {
-        self.course.sample(rng, task);
+        let (asked, factors) = task.split_at_mut(self.course.numbers());
+        self.course.sample(rng, asked);
+        if let Some(rand) = &self.rand_params {
+            rand.sample(rng, factors);
+        }
     }
 
     #[inline(always)]
@@ -178,13 +188,17 @@ impl<const N: usize> Env for Locomotion<N> {
 
     #[inline(always)]
     fn step<R: Real>(&self, mut s: Joints<R, N>, action: &[R], task: &[R], _rng: &mut Draws<R>) -> Step<R, Self> {
-        let mut motion = Motion::new(&self.model, action);
+        let (asked, factors) = task.split_at(self.course.numbers());
+        let mut motion = match &self.rand_params {
+            Some(rand) => rand.motion(&self.model, action, factors),
+            None => Motion::new(&self.model, action),
+        };
         let moved = s.advance(&mut motion, self.frame_skip);
         let mut cost = R::lit(0.0);
         for a in action {
             cost = cost + a.square();
         }
-        let way = self.course.worth(moved[0], self.dt(), task);
+        let way = self.course.worth(moved[0], self.dt(), asked);
         let mut reward = way * (self.forward_reward_weight / self.dt()) - cost * self.ctrl_cost_weight;
         let healthy = self.healthy(&s);
         if self.healthy_reward != 0.0 {
@@ -211,8 +225,8 @@ impl<const N: usize> Env for Locomotion<N> {
     fn draw(&self, state: &[f32], task: &[f32]) -> Scene {
         let scene = self.model.scene(&state[..N], state[N]);
         match task {
-            [asked] => self.course.shown(scene, *asked, state[N]),
-            _ => scene,
+            [asked, ..] => self.course.shown(scene, *asked, state[N]),
+            [] => scene,
         }
     }
 }

@@ -26,7 +26,7 @@ pub fn walker2d() -> Result<Locomotion<9>> {
     })
 }
 
-fn body() -> BodySpec {
+pub(super) fn body() -> BodySpec {
     let hinge = |low: f64, high: f64| Joint {
         axis: -1.0,
         armature: 0.01,
