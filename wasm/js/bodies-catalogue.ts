@@ -295,6 +295,413 @@ export const BODIES = [
 },
 {
   "spec": {
+    "name": "half-cheetah-vel",
+    "observation": [
+      { "name": "rootz", "low": -Infinity, "high": Infinity },
+      { "name": "rooty", "low": -Infinity, "high": Infinity },
+      { "name": "bthigh", "low": -Infinity, "high": Infinity },
+      { "name": "bshin", "low": -Infinity, "high": Infinity },
+      { "name": "bfoot", "low": -Infinity, "high": Infinity },
+      { "name": "fthigh", "low": -Infinity, "high": Infinity },
+      { "name": "fshin", "low": -Infinity, "high": Infinity },
+      { "name": "ffoot", "low": -Infinity, "high": Infinity },
+      { "name": "rootx_dot", "low": -Infinity, "high": Infinity },
+      { "name": "rootz_dot", "low": -Infinity, "high": Infinity },
+      { "name": "rooty_dot", "low": -Infinity, "high": Infinity },
+      { "name": "bthigh_dot", "low": -Infinity, "high": Infinity },
+      { "name": "bshin_dot", "low": -Infinity, "high": Infinity },
+      { "name": "bfoot_dot", "low": -Infinity, "high": Infinity },
+      { "name": "fthigh_dot", "low": -Infinity, "high": Infinity },
+      { "name": "fshin_dot", "low": -Infinity, "high": Infinity },
+      { "name": "ffoot_dot", "low": -Infinity, "high": Infinity }
+    ],
+    "action": {
+      "kind": "box",
+      "dims": [
+        { "name": "bthigh", "low": -1.0, "high": 1.0 },
+        { "name": "bshin", "low": -1.0, "high": 1.0 },
+        { "name": "bfoot", "low": -1.0, "high": 1.0 },
+        { "name": "fthigh", "low": -1.0, "high": 1.0 },
+        { "name": "fshin", "low": -1.0, "high": 1.0 },
+        { "name": "ffoot", "low": -1.0, "high": 1.0 }
+      ]
+    },
+    "horizon": 200,
+    "dt": 0.05,
+    "solved_at": null,
+    "task": [
+      { "name": "velocity", "low": 0.0, "high": 3.0 }
+    ],
+    "plane": null,
+    "course": 0,
+    "legend": "green: the velocity that is asked for; blue: its own"
+  },
+  "parameters": [
+    {
+      "name": "velocity_range",
+      "default": "0..3",
+      "meaning": "velocities that tasks ask for, in m/s"
+    },
+    {
+      "name": "observe_torso",
+      "default": "false",
+      "meaning": "whether the torso's place is seen too, as in garage's and PEARL's"
+    },
+    {
+      "name": "forward_reward_weight",
+      "default": "1",
+      "meaning": "reward per speed"
+    },
+    {
+      "name": "ctrl_cost_weight",
+      "default": "0.05",
+      "meaning": "cost per squared action"
+    },
+    {
+      "name": "reset_noise_scale",
+      "default": "0.1",
+      "meaning": "how far first states are from rest"
+    },
+    {
+      "name": "exclude_current_positions_from_observation",
+      "default": "true",
+      "meaning": "whether the place along the way is not seen"
+    },
+    {
+      "name": "time_limit",
+      "default": "200",
+      "meaning": "steps of an episode at most"
+    }
+  ]
+},
+{
+  "spec": {
+    "name": "half-cheetah-dir",
+    "observation": [
+      { "name": "rootz", "low": -Infinity, "high": Infinity },
+      { "name": "rooty", "low": -Infinity, "high": Infinity },
+      { "name": "bthigh", "low": -Infinity, "high": Infinity },
+      { "name": "bshin", "low": -Infinity, "high": Infinity },
+      { "name": "bfoot", "low": -Infinity, "high": Infinity },
+      { "name": "fthigh", "low": -Infinity, "high": Infinity },
+      { "name": "fshin", "low": -Infinity, "high": Infinity },
+      { "name": "ffoot", "low": -Infinity, "high": Infinity },
+      { "name": "rootx_dot", "low": -Infinity, "high": Infinity },
+      { "name": "rootz_dot", "low": -Infinity, "high": Infinity },
+      { "name": "rooty_dot", "low": -Infinity, "high": Infinity },
+      { "name": "bthigh_dot", "low": -Infinity, "high": Infinity },
+      { "name": "bshin_dot", "low": -Infinity, "high": Infinity },
+      { "name": "bfoot_dot", "low": -Infinity, "high": Infinity },
+      { "name": "fthigh_dot", "low": -Infinity, "high": Infinity },
+      { "name": "fshin_dot", "low": -Infinity, "high": Infinity },
+      { "name": "ffoot_dot", "low": -Infinity, "high": Infinity }
+    ],
+    "action": {
+      "kind": "box",
+      "dims": [
+        { "name": "bthigh", "low": -1.0, "high": 1.0 },
+        { "name": "bshin", "low": -1.0, "high": 1.0 },
+        { "name": "bfoot", "low": -1.0, "high": 1.0 },
+        { "name": "fthigh", "low": -1.0, "high": 1.0 },
+        { "name": "fshin", "low": -1.0, "high": 1.0 },
+        { "name": "ffoot", "low": -1.0, "high": 1.0 }
+      ]
+    },
+    "horizon": 200,
+    "dt": 0.05,
+    "solved_at": null,
+    "task": [
+      { "name": "direction", "low": -1.0, "high": 1.0 }
+    ],
+    "plane": null,
+    "course": 0,
+    "legend": "green: the direction that is asked for; blue: its own velocity"
+  },
+  "parameters": [
+    {
+      "name": "observe_torso",
+      "default": "false",
+      "meaning": "whether the torso's place is seen too, as in garage's and PEARL's"
+    },
+    {
+      "name": "forward_reward_weight",
+      "default": "1",
+      "meaning": "reward per speed"
+    },
+    {
+      "name": "ctrl_cost_weight",
+      "default": "0.05",
+      "meaning": "cost per squared action"
+    },
+    {
+      "name": "reset_noise_scale",
+      "default": "0.1",
+      "meaning": "how far first states are from rest"
+    },
+    {
+      "name": "exclude_current_positions_from_observation",
+      "default": "true",
+      "meaning": "whether the place along the way is not seen"
+    },
+    {
+      "name": "time_limit",
+      "default": "200",
+      "meaning": "steps of an episode at most"
+    }
+  ]
+},
+{
+  "spec": {
+    "name": "walker2d-vel",
+    "observation": [
+      { "name": "rootz", "low": -Infinity, "high": Infinity },
+      { "name": "rooty", "low": -Infinity, "high": Infinity },
+      { "name": "thigh", "low": -Infinity, "high": Infinity },
+      { "name": "leg", "low": -Infinity, "high": Infinity },
+      { "name": "foot", "low": -Infinity, "high": Infinity },
+      { "name": "thigh_left", "low": -Infinity, "high": Infinity },
+      { "name": "leg_left", "low": -Infinity, "high": Infinity },
+      { "name": "foot_left", "low": -Infinity, "high": Infinity },
+      { "name": "rootx_dot", "low": -10.0, "high": 10.0 },
+      { "name": "rootz_dot", "low": -10.0, "high": 10.0 },
+      { "name": "rooty_dot", "low": -10.0, "high": 10.0 },
+      { "name": "thigh_dot", "low": -10.0, "high": 10.0 },
+      { "name": "leg_dot", "low": -10.0, "high": 10.0 },
+      { "name": "foot_dot", "low": -10.0, "high": 10.0 },
+      { "name": "thigh_left_dot", "low": -10.0, "high": 10.0 },
+      { "name": "leg_left_dot", "low": -10.0, "high": 10.0 },
+      { "name": "foot_left_dot", "low": -10.0, "high": 10.0 }
+    ],
+    "action": {
+      "kind": "box",
+      "dims": [
+        { "name": "thigh", "low": -1.0, "high": 1.0 },
+        { "name": "leg", "low": -1.0, "high": 1.0 },
+        { "name": "foot", "low": -1.0, "high": 1.0 },
+        { "name": "thigh_left", "low": -1.0, "high": 1.0 },
+        { "name": "leg_left", "low": -1.0, "high": 1.0 },
+        { "name": "foot_left", "low": -1.0, "high": 1.0 }
+      ]
+    },
+    "horizon": 200,
+    "dt": 0.016,
+    "solved_at": null,
+    "task": [
+      { "name": "velocity", "low": 0.0, "high": 10.0 }
+    ],
+    "plane": null,
+    "course": 0,
+    "legend": "green: the velocity that is asked for; blue: its own"
+  },
+  "parameters": [
+    {
+      "name": "velocity_range",
+      "default": "0..10",
+      "meaning": "velocities that tasks ask for, in m/s"
+    },
+    {
+      "name": "forward_reward_weight",
+      "default": "1",
+      "meaning": "reward per speed"
+    },
+    {
+      "name": "ctrl_cost_weight",
+      "default": "0.001",
+      "meaning": "cost per squared action"
+    },
+    {
+      "name": "healthy_reward",
+      "default": "15",
+      "meaning": "reward of each step that ends healthy"
+    },
+    {
+      "name": "terminate_when_unhealthy",
+      "default": "true",
+      "meaning": "whether an episode ends where it falls"
+    },
+    {
+      "name": "healthy_z_range",
+      "default": "0.8..2",
+      "meaning": "heights at which it is healthy, without both bounds"
+    },
+    {
+      "name": "healthy_angle_range",
+      "default": "-1..1",
+      "meaning": "angles of the torso at which it is healthy"
+    },
+    {
+      "name": "reset_noise_scale",
+      "default": "0.005",
+      "meaning": "how far first states are from rest"
+    },
+    {
+      "name": "exclude_current_positions_from_observation",
+      "default": "true",
+      "meaning": "whether the place along the way is not seen"
+    },
+    {
+      "name": "time_limit",
+      "default": "200",
+      "meaning": "steps of an episode at most"
+    }
+  ]
+},
+{
+  "spec": {
+    "name": "walker2d-dir",
+    "observation": [
+      { "name": "rootz", "low": -Infinity, "high": Infinity },
+      { "name": "rooty", "low": -Infinity, "high": Infinity },
+      { "name": "thigh", "low": -Infinity, "high": Infinity },
+      { "name": "leg", "low": -Infinity, "high": Infinity },
+      { "name": "foot", "low": -Infinity, "high": Infinity },
+      { "name": "thigh_left", "low": -Infinity, "high": Infinity },
+      { "name": "leg_left", "low": -Infinity, "high": Infinity },
+      { "name": "foot_left", "low": -Infinity, "high": Infinity },
+      { "name": "rootx_dot", "low": -10.0, "high": 10.0 },
+      { "name": "rootz_dot", "low": -10.0, "high": 10.0 },
+      { "name": "rooty_dot", "low": -10.0, "high": 10.0 },
+      { "name": "thigh_dot", "low": -10.0, "high": 10.0 },
+      { "name": "leg_dot", "low": -10.0, "high": 10.0 },
+      { "name": "foot_dot", "low": -10.0, "high": 10.0 },
+      { "name": "thigh_left_dot", "low": -10.0, "high": 10.0 },
+      { "name": "leg_left_dot", "low": -10.0, "high": 10.0 },
+      { "name": "foot_left_dot", "low": -10.0, "high": 10.0 }
+    ],
+    "action": {
+      "kind": "box",
+      "dims": [
+        { "name": "thigh", "low": -1.0, "high": 1.0 },
+        { "name": "leg", "low": -1.0, "high": 1.0 },
+        { "name": "foot", "low": -1.0, "high": 1.0 },
+        { "name": "thigh_left", "low": -1.0, "high": 1.0 },
+        { "name": "leg_left", "low": -1.0, "high": 1.0 },
+        { "name": "foot_left", "low": -1.0, "high": 1.0 }
+      ]
+    },
+    "horizon": 200,
+    "dt": 0.016,
+    "solved_at": null,
+    "task": [
+      { "name": "direction", "low": -1.0, "high": 1.0 }
+    ],
+    "plane": null,
+    "course": 0,
+    "legend": "green: the direction that is asked for; blue: its own velocity"
+  },
+  "parameters": [
+    {
+      "name": "forward_reward_weight",
+      "default": "1",
+      "meaning": "reward per speed"
+    },
+    {
+      "name": "ctrl_cost_weight",
+      "default": "0.001",
+      "meaning": "cost per squared action"
+    },
+    {
+      "name": "healthy_reward",
+      "default": "1",
+      "meaning": "reward of each step that ends healthy"
+    },
+    {
+      "name": "terminate_when_unhealthy",
+      "default": "true",
+      "meaning": "whether an episode ends where it falls"
+    },
+    {
+      "name": "healthy_z_range",
+      "default": "0.8..2",
+      "meaning": "heights at which it is healthy, without both bounds"
+    },
+    {
+      "name": "healthy_angle_range",
+      "default": "-1..1",
+      "meaning": "angles of the torso at which it is healthy"
+    },
+    {
+      "name": "reset_noise_scale",
+      "default": "0.005",
+      "meaning": "how far first states are from rest"
+    },
+    {
+      "name": "exclude_current_positions_from_observation",
+      "default": "true",
+      "meaning": "whether the place along the way is not seen"
+    },
+    {
+      "name": "time_limit",
+      "default": "200",
+      "meaning": "steps of an episode at most"
+    }
+  ]
+},
+{
+  "spec": {
+    "name": "swimmer-vel",
+    "observation": [
+      { "name": "rooty", "low": -Infinity, "high": Infinity },
+      { "name": "mid", "low": -Infinity, "high": Infinity },
+      { "name": "back", "low": -Infinity, "high": Infinity },
+      { "name": "rootz_dot", "low": -Infinity, "high": Infinity },
+      { "name": "rootx_dot", "low": -Infinity, "high": Infinity },
+      { "name": "rooty_dot", "low": -Infinity, "high": Infinity },
+      { "name": "mid_dot", "low": -Infinity, "high": Infinity },
+      { "name": "back_dot", "low": -Infinity, "high": Infinity }
+    ],
+    "action": {
+      "kind": "box",
+      "dims": [
+        { "name": "mid", "low": -1.0, "high": 1.0 },
+        { "name": "back", "low": -1.0, "high": 1.0 }
+      ]
+    },
+    "horizon": 200,
+    "dt": 0.04,
+    "solved_at": null,
+    "task": [
+      { "name": "velocity", "low": 0.1, "high": 0.2 }
+    ],
+    "plane": null,
+    "course": 0,
+    "legend": "green: the velocity that is asked for; blue: its own"
+  },
+  "parameters": [
+    {
+      "name": "velocity_range",
+      "default": "0.1..0.2",
+      "meaning": "velocities that tasks ask for, in m/s"
+    },
+    {
+      "name": "forward_reward_weight",
+      "default": "1",
+      "meaning": "reward per speed"
+    },
+    {
+      "name": "ctrl_cost_weight",
+      "default": "0.0001",
+      "meaning": "cost per squared action"
+    },
+    {
+      "name": "reset_noise_scale",
+      "default": "0.1",
+      "meaning": "how far first states are from rest"
+    },
+    {
+      "name": "exclude_current_positions_from_observation",
+      "default": "true",
+      "meaning": "whether the place along the way is not seen"
+    },
+    {
+      "name": "time_limit",
+      "default": "200",
+      "meaning": "steps of an episode at most"
+    }
+  ]
+},
+{
+  "spec": {
     "name": "reacher",
     "observation": [
       { "name": "cos_1", "low": -1.0, "high": 1.0 },
@@ -335,6 +742,232 @@ export const BODIES = [
     {
       "name": "time_limit",
       "default": "50",
+      "meaning": "steps of an episode at most"
+    }
+  ]
+},
+{
+  "spec": {
+    "name": "hopper-rand-params",
+    "observation": [
+      { "name": "rootz", "low": -Infinity, "high": Infinity },
+      { "name": "rooty", "low": -Infinity, "high": Infinity },
+      { "name": "thigh", "low": -Infinity, "high": Infinity },
+      { "name": "leg", "low": -Infinity, "high": Infinity },
+      { "name": "foot", "low": -Infinity, "high": Infinity },
+      { "name": "rootx_dot", "low": -10.0, "high": 10.0 },
+      { "name": "rootz_dot", "low": -10.0, "high": 10.0 },
+      { "name": "rooty_dot", "low": -10.0, "high": 10.0 },
+      { "name": "thigh_dot", "low": -10.0, "high": 10.0 },
+      { "name": "leg_dot", "low": -10.0, "high": 10.0 },
+      { "name": "foot_dot", "low": -10.0, "high": 10.0 }
+    ],
+    "action": {
+      "kind": "box",
+      "dims": [
+        { "name": "thigh", "low": -1.0, "high": 1.0 },
+        { "name": "leg", "low": -1.0, "high": 1.0 },
+        { "name": "foot", "low": -1.0, "high": 1.0 }
+      ]
+    },
+    "horizon": 200,
+    "dt": 0.008,
+    "solved_at": null,
+    "task": [
+      { "name": "mass_torso", "low": 0.296296296, "high": 3.375 },
+      { "name": "mass_thigh", "low": 0.296296296, "high": 3.375 },
+      { "name": "mass_leg", "low": 0.296296296, "high": 3.375 },
+      { "name": "mass_foot", "low": 0.296296296, "high": 3.375 },
+      { "name": "inertia_torso", "low": 0.296296296, "high": 3.375 },
+      { "name": "inertia_thigh", "low": 0.296296296, "high": 3.375 },
+      { "name": "inertia_leg", "low": 0.296296296, "high": 3.375 },
+      { "name": "inertia_foot", "low": 0.296296296, "high": 3.375 },
+      { "name": "friction_floor", "low": 0.296296296, "high": 3.375 },
+      { "name": "friction_torso", "low": 0.296296296, "high": 3.375 },
+      { "name": "friction_thigh", "low": 0.296296296, "high": 3.375 },
+      { "name": "friction_leg", "low": 0.296296296, "high": 3.375 },
+      { "name": "friction_foot", "low": 0.296296296, "high": 3.375 },
+      { "name": "damping_thigh_joint", "low": 0.455166136, "high": 2.197 },
+      { "name": "damping_leg_joint", "low": 0.455166136, "high": 2.197 },
+      { "name": "damping_foot_joint", "low": 0.455166136, "high": 2.197 }
+    ],
+    "plane": null
+  },
+  "parameters": [
+    {
+      "name": "forward_reward_weight",
+      "default": "1",
+      "meaning": "reward per speed"
+    },
+    {
+      "name": "ctrl_cost_weight",
+      "default": "0.001",
+      "meaning": "cost per squared action"
+    },
+    {
+      "name": "healthy_reward",
+      "default": "1",
+      "meaning": "reward of each step that ends healthy"
+    },
+    {
+      "name": "terminate_when_unhealthy",
+      "default": "true",
+      "meaning": "whether an episode ends where it falls"
+    },
+    {
+      "name": "healthy_state_range",
+      "default": "-100..100",
+      "meaning": "where all other numbers of its state are while it is healthy"
+    },
+    {
+      "name": "healthy_z_range",
+      "default": "0.7..inf",
+      "meaning": "heights at which it is healthy, without both bounds"
+    },
+    {
+      "name": "healthy_angle_range",
+      "default": "-0.2..0.2",
+      "meaning": "angles of the torso at which it is healthy"
+    },
+    {
+      "name": "reset_noise_scale",
+      "default": "0.005",
+      "meaning": "how far first states are from rest"
+    },
+    {
+      "name": "exclude_current_positions_from_observation",
+      "default": "true",
+      "meaning": "whether the place along the way is not seen"
+    },
+    {
+      "name": "log_scale_limit",
+      "default": "3",
+      "meaning": "exponents by which tasks scale its numbers are up to ± this"
+    },
+    {
+      "name": "time_limit",
+      "default": "200",
+      "meaning": "steps of an episode at most"
+    }
+  ]
+},
+{
+  "spec": {
+    "name": "walker2d-rand-params",
+    "observation": [
+      { "name": "rootz", "low": -Infinity, "high": Infinity },
+      { "name": "rooty", "low": -Infinity, "high": Infinity },
+      { "name": "thigh", "low": -Infinity, "high": Infinity },
+      { "name": "leg", "low": -Infinity, "high": Infinity },
+      { "name": "foot", "low": -Infinity, "high": Infinity },
+      { "name": "thigh_left", "low": -Infinity, "high": Infinity },
+      { "name": "leg_left", "low": -Infinity, "high": Infinity },
+      { "name": "foot_left", "low": -Infinity, "high": Infinity },
+      { "name": "rootx_dot", "low": -10.0, "high": 10.0 },
+      { "name": "rootz_dot", "low": -10.0, "high": 10.0 },
+      { "name": "rooty_dot", "low": -10.0, "high": 10.0 },
+      { "name": "thigh_dot", "low": -10.0, "high": 10.0 },
+      { "name": "leg_dot", "low": -10.0, "high": 10.0 },
+      { "name": "foot_dot", "low": -10.0, "high": 10.0 },
+      { "name": "thigh_left_dot", "low": -10.0, "high": 10.0 },
+      { "name": "leg_left_dot", "low": -10.0, "high": 10.0 },
+      { "name": "foot_left_dot", "low": -10.0, "high": 10.0 }
+    ],
+    "action": {
+      "kind": "box",
+      "dims": [
+        { "name": "thigh", "low": -1.0, "high": 1.0 },
+        { "name": "leg", "low": -1.0, "high": 1.0 },
+        { "name": "foot", "low": -1.0, "high": 1.0 },
+        { "name": "thigh_left", "low": -1.0, "high": 1.0 },
+        { "name": "leg_left", "low": -1.0, "high": 1.0 },
+        { "name": "foot_left", "low": -1.0, "high": 1.0 }
+      ]
+    },
+    "horizon": 200,
+    "dt": 0.008,
+    "solved_at": null,
+    "task": [
+      { "name": "mass_torso", "low": 0.296296296, "high": 3.375 },
+      { "name": "mass_thigh", "low": 0.296296296, "high": 3.375 },
+      { "name": "mass_leg", "low": 0.296296296, "high": 3.375 },
+      { "name": "mass_foot", "low": 0.296296296, "high": 3.375 },
+      { "name": "mass_thigh_left", "low": 0.296296296, "high": 3.375 },
+      { "name": "mass_leg_left", "low": 0.296296296, "high": 3.375 },
+      { "name": "mass_foot_left", "low": 0.296296296, "high": 3.375 },
+      { "name": "inertia_torso", "low": 0.296296296, "high": 3.375 },
+      { "name": "inertia_thigh", "low": 0.296296296, "high": 3.375 },
+      { "name": "inertia_leg", "low": 0.296296296, "high": 3.375 },
+      { "name": "inertia_foot", "low": 0.296296296, "high": 3.375 },
+      { "name": "inertia_thigh_left", "low": 0.296296296, "high": 3.375 },
+      { "name": "inertia_leg_left", "low": 0.296296296, "high": 3.375 },
+      { "name": "inertia_foot_left", "low": 0.296296296, "high": 3.375 },
+      { "name": "friction_floor", "low": 0.296296296, "high": 3.375 },
+      { "name": "friction_torso", "low": 0.296296296, "high": 3.375 },
+      { "name": "friction_thigh", "low": 0.296296296, "high": 3.375 },
+      { "name": "friction_leg", "low": 0.296296296, "high": 3.375 },
+      { "name": "friction_foot", "low": 0.296296296, "high": 3.375 },
+      { "name": "friction_thigh_left", "low": 0.296296296, "high": 3.375 },
+      { "name": "friction_leg_left", "low": 0.296296296, "high": 3.375 },
+      { "name": "friction_foot_left", "low": 0.296296296, "high": 3.375 },
+      { "name": "damping_thigh_joint", "low": 0.455166136, "high": 2.197 },
+      { "name": "damping_leg_joint", "low": 0.455166136, "high": 2.197 },
+      { "name": "damping_foot_joint", "low": 0.455166136, "high": 2.197 },
+      { "name": "damping_thigh_left_joint", "low": 0.455166136, "high": 2.197 },
+      { "name": "damping_leg_left_joint", "low": 0.455166136, "high": 2.197 },
+      { "name": "damping_foot_left_joint", "low": 0.455166136, "high": 2.197 }
+    ],
+    "plane": null
+  },
+  "parameters": [
+    {
+      "name": "forward_reward_weight",
+      "default": "1",
+      "meaning": "reward per speed"
+    },
+    {
+      "name": "ctrl_cost_weight",
+      "default": "0.001",
+      "meaning": "cost per squared action"
+    },
+    {
+      "name": "healthy_reward",
+      "default": "1",
+      "meaning": "reward of each step that ends healthy"
+    },
+    {
+      "name": "terminate_when_unhealthy",
+      "default": "true",
+      "meaning": "whether an episode ends where it falls"
+    },
+    {
+      "name": "healthy_z_range",
+      "default": "0.8..2",
+      "meaning": "heights at which it is healthy, without both bounds"
+    },
+    {
+      "name": "healthy_angle_range",
+      "default": "-1..1",
+      "meaning": "angles of the torso at which it is healthy"
+    },
+    {
+      "name": "reset_noise_scale",
+      "default": "0.005",
+      "meaning": "how far first states are from rest"
+    },
+    {
+      "name": "exclude_current_positions_from_observation",
+      "default": "true",
+      "meaning": "whether the place along the way is not seen"
+    },
+    {
+      "name": "log_scale_limit",
+      "default": "3",
+      "meaning": "exponents by which tasks scale its numbers are up to ± this"
+    },
+    {
+      "name": "time_limit",
+      "default": "200",
       "meaning": "steps of an episode at most"
     }
   ]
@@ -1348,6 +1981,42 @@ export const TRAIN_BODIES: readonly { envs: readonly string[]; algorithms: reado
       "nop",
       "rl2-ppo",
       "rl2-trpo",
+    ],
+  },
+  {
+    envs: [
+      "half-cheetah-vel",
+      "half-cheetah-dir",
+      "walker2d-vel",
+      "walker2d-dir",
+      "swimmer-vel",
+      "hopper-rand-params",
+      "walker2d-rand-params",
+    ],
+    algorithms: [
+      "ppo",
+      "ppo2",
+      "a2c",
+      "vpg",
+      "trpo",
+      "svpg",
+      "ddpg",
+      "td3",
+      "sac",
+      "cem",
+      "cma-es",
+      "openai-es",
+      "ars",
+      "nop",
+      "promp",
+      "maml-ppo",
+      "maml-vpg",
+      "maml-trpo",
+      "e-maml",
+      "dice-maml",
+      "rl2-ppo",
+      "rl2-trpo",
+      "pearl",
     ],
   },
   {
