@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use quickstudy_core::Device;
 use quickstudy_core::env::builtin;
 use quickstudy_core::host::{EnvPlace, FleetSize, HostPath, MetaSampler, Wrapped};
-use quickstudy_core::rng::{fold_in, key_from_seed};
+use quickstudy_core::rng::key_from_seed;
 use quickstudy_core::train::Evaluator;
 
 type Outcome<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -23,6 +23,9 @@ struct Played {
 
 fn play(policy: &Evaluator, name: &str, episodes: usize) -> Outcome<Played> {
     let env = builtin(name)?;
+    if !env.spec().task.is_empty() {
+        return Err(format!("{name} has a machine for each task, and not one").into());
+    }
     let made = env.clone();
     let place = EnvPlace::of_envs(move |_| Ok(Box::new(Wrapped::new(&made))))?;
     let EnvPlace::Host(host) = place else { return Err("environments are not on the host".into()) };
@@ -32,11 +35,6 @@ fn play(policy: &Evaluator, name: &str, episodes: usize) -> Outcome<Played> {
     let mut sampler = MetaSampler::episodes(executor, 1);
     let key = key_from_seed(7);
     let samples = pollster::block_on(async {
-        if !env.spec().task.is_empty() {
-            let chance = quickstudy_core::host::Chance { key: fold_in(key, 1), element: 0 };
-            let task = sampler.sample_tasks(&[chance]).await?;
-            sampler.set_tasks(&task).await?;
-        }
         let mut actor = policy.actor(&fleet, true).await?;
         sampler.obtain(&mut *actor, &[key]).await
     })?;
