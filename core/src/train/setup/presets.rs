@@ -101,6 +101,10 @@ const FILES: &[(&str, &str, &str)] = &[
     #[cfg(any(feature = "bodies", feature = "modules"))]
     ("promp", "half-cheetah-vel", file!("promp-half-cheetah-vel.toml")),
     #[cfg(any(feature = "bodies", feature = "modules"))]
+    ("maml-trpo", "half-cheetah-vel", file!("maml-trpo-half-cheetah-vel.toml")),
+    #[cfg(any(feature = "bodies", feature = "modules"))]
+    ("maml-trpo", "half-cheetah-dir", file!("maml-trpo-half-cheetah-dir.toml")),
+    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("rl2-ppo", "half-cheetah-vel", file!("rl2-ppo-half-cheetah-vel.toml")),
     #[cfg(any(feature = "bodies", feature = "modules"))]
     ("pearl", "half-cheetah-vel", file!("pearl-half-cheetah-vel.toml")),
