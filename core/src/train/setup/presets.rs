@@ -109,6 +109,8 @@ const FILES: &[(&str, &str, &str)] = &[
     #[cfg(any(feature = "bodies", feature = "modules"))]
     ("pearl", "half-cheetah-vel", file!("pearl-half-cheetah-vel.toml")),
     #[cfg(any(feature = "bodies", feature = "modules"))]
+    ("pearl", "half-cheetah-dir", file!("pearl-half-cheetah-dir.toml")),
+    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("rl2-ppo", GARAGE_CHEETAH, file!("rl2-ppo-half-cheetah-vel-garage.toml")),
     #[cfg(any(feature = "bodies", feature = "modules"))]
     ("rl2-trpo", GARAGE_CHEETAH, file!("rl2-trpo-half-cheetah-vel-garage.toml")),
