@@ -62,6 +62,14 @@ pub fn stage_name(unit: StageUnit, k: usize) -> String {
     }
 }
 
+/// Names the first of so many stages, and the last.
+fn ends(unit: StageUnit, stages: usize) -> [String; 2] {
+    match unit {
+        StageUnit::GradientSteps => ["before adaptation".to_owned(), "after it".to_owned()],
+        unit => [0, stages.saturating_sub(1)].map(|stage| stage_name(unit, stage)),
+    }
+}
+
 /// Tells whether each task is drawn as a line of its own: not where chance says more about returns
 /// than the task does, as on bandits and tabular processes, and not where returns have so few values
 /// that lines would lie on top of each other.

@@ -1,6 +1,6 @@
 //! Ways along a line over time, before adaptation and after it, beside the velocity that is asked for.
 
-use super::{AFTER, BEFORE, GAP, PANEL, PANELS, PAPER, headed, stage_name};
+use super::{AFTER, BEFORE, GAP, PANEL, PANELS, PAPER, ends, headed};
 use crate::numerals::{alike, tick_labels};
 use crate::sheet::{Anchor, GRID, INK, QUIET, Sheet, Style, ticks};
 use crate::stats;
@@ -33,7 +33,7 @@ pub fn distances(title: &str, spec: &EnvSpec, adaptation: &Adaptation) -> Option
     let (low, high) = ends.chain(reached).fold((0.0_f64, 1e-3_f64), |(l, h), metres| (l.min(metres), h.max(metres)));
     let (low, high) = (low - 0.05 * (high - low), high + 0.05 * (high - low));
     let columns = count.min(4);
-    let [before, after] = [0, adaptation.stages.len() - 1].map(|stage| stage_name(adaptation.unit, stage));
+    let [before, after] = ends(adaptation.unit, adaptation.stages.len());
     let asks = if is_velocity { ", green what is asked for" } else { "" };
     let lines = [
         format!("distance in m over {seconds:.0} s, first rollout of each task: grey {before}, orange {after}{asks}"),
@@ -115,7 +115,7 @@ mod tests {
     fn ways_are_drawn_from_0_beside_the_velocity_that_is_asked_for() {
         let env = builtin("half-cheetah-vel").unwrap();
         let svg = distances("a", env.spec(), &adaptation(1.5, 0.0, 1.5)).unwrap().svg();
-        for part in ["1.50 m/s: -30.0 → -2.0", "distance in m over 1 s", "grey before, orange step 1"] {
+        for part in ["1.50 m/s: -30.0 → -2.0", "distance in m over 1 s", "grey before adaptation, orange after it"] {
             assert!(svg.contains(part), "{part}: {svg}");
         }
         // Both ways begin at 0, which is where the dashed line begins, wherever the body begins.

@@ -1,6 +1,6 @@
 //! Ways through the plane, before adaptation and after it.
 
-use super::{AFTER, BEFORE, GAP, PANEL, PANELS, PAPER, headed, stage_name};
+use super::{AFTER, BEFORE, GAP, PANEL, PANELS, PAPER, ends, headed};
 use crate::numerals::alike;
 use crate::sheet::{Frame, GRID, INK, QUIET, Sheet, Style};
 use crate::stats;
@@ -59,10 +59,7 @@ pub fn paths(title: &str, env: &EnvDef, adaptation: &Adaptation) -> Option<Sheet
 
 /// Names what is drawn, in words.
 fn explanation(unit: StageUnit, stages: usize, legend: &str, cut: bool) -> Vec<String> {
-    let [before, after] = match unit {
-        StageUnit::GradientSteps => ["before adaptation".to_owned(), "after it".to_owned()],
-        unit => [0, stages.saturating_sub(1)].map(|stage| stage_name(unit, stage)),
-    };
+    let [before, after] = ends(unit, stages);
     let cut = if cut { ", or leaves the frame" } else { "" };
     let ways = format!("first rollout of each task, grey {before}, orange {after}, with a disc where it ends{cut}");
     let below = "below: return before → after".to_owned();
