@@ -10,6 +10,11 @@ import { onThemeChange, theme } from "./theme.js";
 const EPISODES = 2;
 const INNER_STEPS = 1;
 
+/** A number with one digit behind the point, without a sign of 0. */
+function tenths(value: number): string {
+  return (Math.round(10 * value) / 10 + 0).toFixed(1).replace("-", "−");
+}
+
 /** A body that should run at a velocity which only its rewards tell: stage by stage, how it runs and how far it gets. */
 export class Runner implements Card {
   readonly root: HTMLElement;
@@ -41,7 +46,7 @@ export class Runner implements Card {
     this.#list.replaceChildren(
       ...adaptation.stages.map((_, stage) => {
         const name = stageName(adaptation.unit, stage);
-        const way = `${this.#metres(stage).toFixed(1)} of ${this.#asked(stage, task).toFixed(1)} m`;
+        const way = `${tenths(this.#metres(stage))} of ${tenths(this.#asked(stage, task))} m`;
         return element("li", {}, `${name}: ${reward(this.#return(stage))} `, element("span", { class: "dots" }, way));
       }),
     );

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use super::guests::Take;
 use super::inverted_double_pendulum::InvertedDoublePendulum;
 use super::inverted_pendulum::InvertedPendulum;
 use super::locomotion::families::{
@@ -14,6 +13,7 @@ use super::locomotion::{
 use super::parameters::{Given, Parameter};
 use super::reacher::Reacher;
 use super::reader::Reader;
+use super::take::Take;
 use crate::{Error, Result};
 
 const fn parameter(name: &'static str, default: &'static str, meaning: &'static str) -> Parameter {

@@ -6,26 +6,8 @@ use super::machines::{MACHINES, given_machine, machine_parameters};
 #[cfg(any(all(test, feature = "bodies"), feature = "guest"))]
 use super::parameters::parse;
 use super::parameters::{Given, Parameter};
+use super::take::Take;
 use crate::Result;
-use crate::env::{Env, EnvDef};
-
-/// Takes an environment of whatever type.
-pub(in crate::env) trait Take {
-    /// It is made into this.
-    type Made;
-    /// Takes it.
-    fn take<E: Env>(self, env: E) -> Result<Self::Made>;
-}
-
-/// Takes environments into handles.
-pub(super) struct Handles;
-
-impl Take for Handles {
-    type Made = EnvDef;
-    fn take<E: Env>(self, env: E) -> Result<EnvDef> {
-        EnvDef::new(env)
-    }
-}
 
 /// Names of the environments of the second module.
 #[must_use]

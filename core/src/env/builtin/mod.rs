@@ -29,17 +29,23 @@ pub mod reacher;
 #[cfg(feature = "bodies")]
 mod reader;
 pub mod tabular_mdp;
+#[cfg(feature = "bodies")]
+mod take;
 
+#[cfg(feature = "bodies")]
+use guests::given_guest;
+#[cfg(any(all(test, feature = "bodies"), feature = "guest"))]
+pub(super) use guests::guest;
 #[cfg(feature = "bodies")]
 pub use guests::guest_names;
 #[cfg(feature = "bodies")]
 pub(super) use guests::guest_parameters;
-#[cfg(feature = "bodies")]
-use guests::{Handles, given_guest};
-#[cfg(any(all(test, feature = "bodies"), feature = "guest"))]
-pub(super) use guests::{Take, guest};
 pub use parameters::Parameter;
 pub(super) use parameters::{Given, parse};
+#[cfg(feature = "bodies")]
+use take::Handles;
+#[cfg(any(all(test, feature = "bodies"), feature = "guest"))]
+pub(super) use take::Take;
 
 use std::borrow::Cow;
 

@@ -4,7 +4,7 @@
 //! Source: Pyrado, `pysim/quanser_ball_balancer.py`. A voltage V of at most 3 V for each of two motors every 0.01 s.
 //! With J = η_g K² J_m + J_l, A = η_g K η_m k/R, B = η_g K² η_m k²/R + b and c = 2 r_arm/l_plate, both axes are alike:
 //! θ̈ = (A V − B θ̇)/J and ẍ = c g sin θ/1.4, as a ball rolls; symplectic Euler. The cost is
-//! θ² + 5000 x² + 0.01 θ̇² + 0.5 ẋ² + 0.01 V² over both axes, and the reward exp(−cost) with a scale, so that it is 10⁻⁴
+//! θ² + 5000 x² + 0.01 θ̇² + 0.5 ẋ² + 0.01 V² over both axes, and the reward exp(−s cost), where s makes it 10⁻⁴
 //! where all are at their bounds. The episode ends where |θ| > 45°, the ball leaves the plate, |θ̇| > 5π/s or
 //! |ẋ| > 0.5 m/s. Time limit 500. The ball is near the rim at first.
 //!
@@ -15,12 +15,12 @@
 
 use std::f64::consts::{FRAC_PI_4, PI};
 
+use super::bounds::{beyond_dead_zone, outside};
 use super::machine::{DomainParameter, Machine, Spread, given};
+use super::observation::free;
 use super::reward::Weights;
-use super::{beyond_dead_zone, free, outside};
 use crate::Result;
-use crate::env::builtin::Parameter;
-use crate::env::builtin::parameters::Given;
+use crate::env::builtin::parameters::{Given, Parameter};
 use crate::env::builtin::reader::Reader;
 use crate::env::{ActionSpace, Color, Dim, Draws, Env, EnvSpec, Real, Scene, Shape, Step};
 
@@ -160,8 +160,8 @@ impl Env for BallBalancer {
         ] = domain;
         let tholds = [[domain[15], domain[14]], [domain[17], domain[16]]];
         let offsets = [domain[18], domain[19]];
-        let bound = |angle: R, place: R, turn: R, speed: R| [angle, angle, place, place, turn, turn, speed, speed];
-        let bounds = bound(R::lit(FRAC_PI_4), plate * 0.5, R::lit(5.0 * PI), R::lit(0.5));
+        let (angle, place, turn, speed) = (R::lit(FRAC_PI_4), plate * 0.5, R::lit(5.0 * PI), R::lit(0.5));
+        let bounds = [angle, angle, place, place, turn, turn, speed, speed];
         let reward = WEIGHTS.scaled_exp_quadratic(s.numbers(), action, bounds, &[R::lit(VOLTS); 2]);
         let inverse = (gear * ratio.square() * rotor + load).recip();
         let push = gear * ratio * motor * emf / resistance;

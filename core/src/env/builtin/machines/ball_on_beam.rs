@@ -8,12 +8,12 @@
 
 use std::f64::consts::{FRAC_PI_4, PI};
 
+use super::bounds::{limited, outside};
 use super::machine::{DomainParameter, Machine, Spread};
+use super::observation::free;
 use super::reward::Weights;
-use super::{free, limited, outside};
 use crate::Result;
-use crate::env::builtin::Parameter;
-use crate::env::builtin::parameters::Given;
+use crate::env::builtin::parameters::{Given, Parameter};
 use crate::env::builtin::reader::Reader;
 use crate::env::{ActionSpace, Color, Dim, Draws, Env, EnvSpec, Real, Scene, Shape, Step};
 

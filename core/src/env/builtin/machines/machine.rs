@@ -9,7 +9,7 @@
 use std::borrow::Cow;
 
 use crate::Result;
-use crate::env::builtin::Parameter;
+use crate::env::builtin::parameters::Parameter;
 use crate::env::builtin::reader::Reader;
 use crate::env::{Dim, Draws, Real};
 

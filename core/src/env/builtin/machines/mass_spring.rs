@@ -4,12 +4,12 @@
 //! explicit Euler, the place moves with the old speed. Reward −(10 (x − goal)² + 0.01 ẋ² + 10⁻⁶ F²), and −1000 where
 //! |x| > 1 m or |ẋ| > 10 m/s ends the episode. Time limit 300. The goal is 0, and a parameter of the name.
 
+use super::bounds::{limited, outside};
 use super::machine::{DomainParameter, Machine, Spread, given};
+use super::observation::free;
 use super::reward::Weights;
-use super::{free, limited, outside};
 use crate::Result;
-use crate::env::builtin::Parameter;
-use crate::env::builtin::parameters::Given;
+use crate::env::builtin::parameters::{Given, Parameter};
 use crate::env::builtin::reader::Reader;
 use crate::env::{ActionSpace, Color, Dim, Draws, Env, EnvSpec, Real, Scene, Shape, Step};
 

@@ -14,8 +14,10 @@
 
 mod ball_balancer;
 mod ball_on_beam;
+mod bounds;
 mod machine;
 mod mass_spring;
+mod observation;
 mod pendulum;
 mod qcartpole;
 mod qube;
@@ -29,12 +31,11 @@ pub use machine::{DomainParameter, Machine, Spread};
 pub use mass_spring::MassSpring;
 pub use pendulum::PyradoPendulum;
 pub use qcartpole::QCartPole;
-pub use qube::{Integrator, Qube};
+pub use qube::{Qube, QubeIntegrator};
 pub use reward::Weights;
 
-use super::guests::Take;
 use super::parameters::{Given, Parameter};
-use crate::env::{Dim, Mask, Real};
+use super::take::Take;
 use crate::{Error, Result};
 
 /// The names of the machines.
@@ -80,36 +81,4 @@ pub(super) fn given_machine<T: Take>(name: &str, given: &Given<'_>, to: T) -> Re
         "ball-balancer" => to.take(BallBalancer::default().given(given)?),
         _ => Err(Error::unknown("environment", name, MACHINES)),
     }
-}
-
-/// True where a number is beyond its bound to either side, or is none.
-#[inline(always)]
-fn outside<R: Real, const N: usize>(state: [R; N], bounds: [R; N]) -> R::Mask {
-    let mut inside = R::Mask::splat(true);
-    for i in 0..N {
-        inside = inside.and(state[i].abs().le(bounds[i]));
-    }
-    inside.not()
-}
-
-/// Limits a number to both sides.
-#[inline(always)]
-fn limited<R: Real>(number: R, bound: R) -> R {
-    number.max(-bound).min(bound)
-}
-
-/// Nothing of a voltage between `low` and `high`: static friction, as Pyrado has it.
-#[inline(always)]
-fn beyond_dead_zone<R: Real>(volts: R, [low, high]: [R; 2]) -> R {
-    R::select(low.le(volts).and(volts.le(high)), R::lit(0.0), volts)
-}
-
-/// Observed sines and cosines.
-fn circle(names: &[&str]) -> Vec<Dim> {
-    names.iter().map(|name| Dim::new(*name, -1.0, 1.0)).collect()
-}
-
-/// Observed numbers without bounds: a last state is beyond those of its episode.
-fn free(names: &[&str]) -> Vec<Dim> {
-    names.iter().map(|name| Dim::unbounded(*name)).collect()
 }

@@ -20,12 +20,12 @@
 
 use std::f64::consts::PI;
 
+use super::bounds::{beyond_dead_zone, outside};
 use super::machine::{DomainParameter, Machine, Spread, given};
+use super::observation::{circle, free};
 use super::reward::Weights;
-use super::{beyond_dead_zone, circle, free, outside};
 use crate::Result;
-use crate::env::builtin::Parameter;
-use crate::env::builtin::parameters::Given;
+use crate::env::builtin::parameters::{Given, Parameter};
 use crate::env::builtin::pendulum::wrap_angle;
 use crate::env::builtin::reader::Reader;
 use crate::env::{ActionSpace, Color, Dim, Draws, Env, EnvSpec, Real, Scene, Shape, Step};
@@ -188,12 +188,12 @@ impl Env for QCartPole {
 
     #[inline(always)]
     fn reset<R: Real>(&self, _task: &[R], rng: &mut Draws<R>) -> QCartPoleState<R> {
-        let mut draw = |i: usize, middle: f64| rng.range(middle - self.scatter[i], middle + self.scatter[i]);
+        let [x, theta, x_dot, theta_dot] = self.scatter;
         QCartPoleState {
-            x: draw(0, 0.0),
-            theta: draw(1, self.angles[0]),
-            x_dot: draw(2, 0.0),
-            theta_dot: draw(3, 0.0),
+            x: rng.range(-x, x),
+            theta: rng.range(self.angles[0] - theta, self.angles[0] + theta),
+            x_dot: rng.range(-x_dot, x_dot),
+            theta_dot: rng.range(-theta_dot, theta_dot),
             theta_acc: R::lit(0.0),
             steps: R::lit(0.0),
         }

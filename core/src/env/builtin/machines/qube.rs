@@ -17,12 +17,12 @@
 
 use std::f64::consts::PI;
 
+use super::bounds::{beyond_dead_zone, outside};
 use super::machine::{DomainParameter, Machine, Spread, given};
+use super::observation::{circle, free};
 use super::reward::Weights;
-use super::{beyond_dead_zone, circle, free, outside};
 use crate::Result;
-use crate::env::builtin::Parameter;
-use crate::env::builtin::parameters::Given;
+use crate::env::builtin::parameters::{Given, Parameter};
 use crate::env::builtin::pendulum::wrap_angle;
 use crate::env::builtin::reader::Reader;
 use crate::env::{ActionSpace, Color, Dim, Draws, Env, EnvSpec, Real, Scene, Shape, Step};
@@ -50,7 +50,7 @@ const STAGES: [[f64; 2]; 4] = [[0.0, 1.0], [0.5, 2.0], [0.5, 2.0], [1.0, 1.0]];
 
 /// How a Qube is moved by a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Integrator {
+pub enum QubeIntegrator {
     /// By Runge and Kutta's method of fourth order.
     #[default]
     RungeKutta,
@@ -58,7 +58,8 @@ pub enum Integrator {
     Pyrado,
 }
 
-const INTEGRATORS: [(&str, Integrator); 2] = [("rk4", Integrator::RungeKutta), ("pyrado", Integrator::Pyrado)];
+const INTEGRATORS: [(&str, QubeIntegrator); 2] =
+    [("rk4", QubeIntegrator::RungeKutta), ("pyrado", QubeIntegrator::Pyrado)];
 
 /// An arm that a motor turns, and a pole at its end.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,7 +67,7 @@ pub struct Qube {
     /// Name, time of a step, domain parameters.
     pub machine: Machine<11>,
     /// How a step moves it.
-    pub integrator: Integrator,
+    pub integrator: QubeIntegrator,
     /// Weights of the reward.
     pub weights: Weights<4>,
     /// Steps of an episode at most.
@@ -98,7 +99,7 @@ impl Qube {
         let degree = PI / 180.0;
         Self {
             machine: Machine::new("qube-swing-up", 0.004, &TABLE),
-            integrator: Integrator::default(),
+            integrator: QubeIntegrator::default(),
             weights: Weights { state: [1.0, 1.0, 0.02, 0.005], action: 0.004 },
             max_steps: 4000,
             first: [0.0; 4],
@@ -135,7 +136,7 @@ impl Qube {
 
 /// The constants of the equations of motion.
 #[derive(Clone, Copy)]
-struct Constants<R> {
+struct QubeConstants<R> {
     c: [R; 5],
     /// Torque per volt.
     push: R,
@@ -144,7 +145,7 @@ struct Constants<R> {
     damping: R,
 }
 
-impl<R: Real> Constants<R> {
+impl<R: Real> QubeConstants<R> {
     #[inline(always)]
     fn new(domain: [R; 11]) -> Self {
         let [gravity, resistance, emf, arm_mass, arm, arm_damping, mass, length, damping, ..] = domain;
@@ -185,10 +186,10 @@ impl Qube {
     /// The state after a step with this voltage.
     #[inline(always)]
     fn moved<R: Real>(&self, s: [R; 4], volts: R, domain: [R; 11]) -> [R; 4] {
-        let constants = Constants::new(domain);
+        let constants = QubeConstants::new(domain);
         let dt = self.machine.dt;
         match self.integrator {
-            Integrator::RungeKutta => {
+            QubeIntegrator::RungeKutta => {
                 let (mut slope, mut sum) = ([R::lit(0.0); 4], [R::lit(0.0); 4]);
                 for [part, weight] in STAGES {
                     slope = constants.slope(ahead(s, slope, R::lit(part * dt)), volts);
@@ -196,7 +197,7 @@ impl Qube {
                 }
                 ahead(s, sum, R::lit(dt / 6.0))
             }
-            Integrator::Pyrado => {
+            QubeIntegrator::Pyrado => {
                 let [_, _, theta_acc, alpha_acc] = constants.slope(s, volts);
                 let zero = R::lit(0.0);
                 let moved = ahead(s, [s[2], s[3], theta_acc, alpha_acc], R::lit(dt));
@@ -224,8 +225,12 @@ impl Env for Qube {
 
     #[inline(always)]
     fn reset<R: Real>(&self, _task: &[R], rng: &mut Draws<R>) -> QubeState<R> {
-        let mut draw = |i: usize| rng.range(self.first[i] - self.scatter[i], self.first[i] + self.scatter[i]);
-        QubeState { theta: draw(0), alpha: draw(1), theta_dot: draw(2), alpha_dot: draw(3) }
+        let mut s = self.first.map(R::lit);
+        for (number, scatter) in s.iter_mut().zip(self.scatter) {
+            *number = *number + rng.range(-scatter, scatter);
+        }
+        let [theta, alpha, theta_dot, alpha_dot] = s;
+        QubeState { theta, alpha, theta_dot, alpha_dot }
     }
 
     #[inline(always)]
