@@ -66,6 +66,10 @@ MUST = {
     ("walker2d", "held"): {"floor 2": 10, "limits 2": 10},
     ("walker2d", "trained"): {"floor 2": 10},
     ("walker2d", "fallen"): {"floor 4": 1, "limits 4": 1, "low": 50},
+    ("hopper-rand-params", "held"): {"floor 2": 10, "limits 1": 10},
+    ("hopper-rand-params", "fallen"): {"floor 3": 1, "limits 2": 10, "low": 50, "torso-leg": 10, "torso-foot": 10},
+    ("walker2d-rand-params", "held"): {"floor 2": 10, "limits 2": 10},
+    ("walker2d-rand-params", "fallen"): {"floor 4": 1, "limits 4": 1, "low": 50},
     ("half-cheetah", "held"): {"floor 3": 10, "limits 2": 10},
     ("half-cheetah", "trained"): {"floor 1": 10},
 }

@@ -286,10 +286,12 @@ fn a_hundred_steps_are_those_of_the_cpu() {
 
 /// Median and largest error of single steps in single precision against f64, of positions, and of speeds relative to
 /// 1 + |speed|: twice what another implementation of the same equations had on the CPU.
-const BODIES: [(&str, [f64; 2]); 7] = [
+const BODIES: [(&str, [f64; 2]); 9] = [
     ("half-cheetah", [4e-6, 1.4e-3]),
     ("hopper", [4e-7, 8e-6]),
     ("walker2d", [1e-5, 1e-3]),
+    ("hopper-rand-params", [1e-6, 2e-5]),
+    ("walker2d-rand-params", [1e-5, 1e-3]),
     ("swimmer", [2e-6, 2e-5]),
     ("reacher", [2e-6, 2e-5]),
     ("inverted-pendulum", [2e-6, 2e-5]),
@@ -310,7 +312,8 @@ fn steps_of_bodies_are_those_in_double_precision_but_for_rounding() {
             let moments = [cpu.step(&state, &steps, &action, t), gpu.step(&state, &steps, &action, t)];
             for i in (0..ROWS).step_by(7).filter(|i| moments[0].steps[*i] > 0 && moments[1].steps[*i] > 0) {
                 let wide = |x: &[f32]| x.iter().map(|x| f64::from(*x)).collect::<Vec<f64>>();
-                let want = env.step(&wide(row(&state, i)), &wide(row(&action, i)), &[], [0, 0], 0).unwrap().state;
+                let task = wide(&env.sample_task::<f32>(KEY, i as u32));
+                let want = env.step(&wide(row(&state, i)), &wide(row(&action, i)), &task, [0, 0], 0).unwrap().state;
                 for (errors, moment) in errors.iter_mut().zip(&moments) {
                     let got = row(&moment.state, i);
                     let error = |k: usize, scale: f64| (f64::from(got[first + k]) - want[first + k]).abs() / scale;
