@@ -28,9 +28,10 @@ pub fn distances(title: &str, spec: &EnvSpec, adaptation: &Adaptation) -> Option
         (0..count).map(|task| [way(&first.paths[task]), way(&last.paths[task])]).collect();
     let seconds = adaptation.horizon as f64 * spec.dt;
     let asked = |task: usize| f64::from(adaptation.tasks[task].first().copied().unwrap_or_default());
-    let ends = (0..count).map(|task| if is_velocity { asked(task) * seconds } else { 0.0 });
+    let last_asked = (0..count).map(|task| if is_velocity { asked(task) * seconds } else { 0.0 });
     let reached = ways.iter().flatten().flatten().map(|[_, metres]| *metres).filter(|metres| metres.is_finite());
-    let (low, high) = ends.chain(reached).fold((0.0_f64, 1e-3_f64), |(l, h), metres| (l.min(metres), h.max(metres)));
+    let (low, high) =
+        last_asked.chain(reached).fold((0.0_f64, 1e-3_f64), |(l, h), metres| (l.min(metres), h.max(metres)));
     let (low, high) = (low - 0.05 * (high - low), high + 0.05 * (high - low));
     let columns = count.min(4);
     let [before, after] = ends(adaptation.unit, adaptation.stages.len());
