@@ -8,6 +8,9 @@ above its bound, or where a contact or limit that a rollout must meet did not oc
 policies instead play whole episodes in both, from the same first states, in single precision here; it exits with 1
 where mean returns differ by more than 5 % and by more than two standard errors of the paired differences.
 
+Where each task changes a body, MuJoCo's model is changed as well, by another task every so many steps; what follows
+from its numbers is computed anew (`mj_setConst`).
+
 Needs mujoco==4.0.0, gymnasium==1.4.0 and numpy, and the program `steps-under-test` of the tests' package.
 """
 

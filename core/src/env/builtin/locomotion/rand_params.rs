@@ -28,7 +28,7 @@ const LOG_BASE_OF_DAMPINGS: f64 = 0.262_364_264_467_491_06;
 /// # Errors
 /// None: the description is a constant.
 pub fn hopper_rand_params() -> Result<Locomotion<6>> {
-    Locomotion { name: "hopper-rand-params".to_owned(), ..hopper()? }.with_rand_params(&hopper::body(), 9)
+    Locomotion { name: "hopper-rand-params".to_owned(), ..hopper()? }.with_rand_params(&hopper::body(), 7)
 }
 
 /// Walkers of the source, each task with one of its own.
@@ -36,7 +36,7 @@ pub fn hopper_rand_params() -> Result<Locomotion<6>> {
 /// # Errors
 /// None: the description is a constant.
 pub fn walker2d_rand_params() -> Result<Locomotion<9>> {
-    Locomotion { name: "walker2d-rand-params".to_owned(), ..walker2d()? }.with_rand_params(&walker2d::body(), 15)
+    Locomotion { name: "walker2d-rand-params".to_owned(), ..walker2d()? }.with_rand_params(&walker2d::body(), 13)
 }
 
 /// Factors of a body's numbers, which each task draws.
