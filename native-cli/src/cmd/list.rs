@@ -121,14 +121,18 @@ fn section(part: ListPart) -> Result<Vec<String>, Stop> {
         }
         ListPart::Presets => {
             let all = presets()?;
-            let width = all.iter().map(|preset| preset.name.chars().count()).max().unwrap_or(0) + 3;
+            let lengths = all.iter().map(|preset| preset.name.chars().count());
+            let width = lengths.filter(|length| *length <= LONG_NAME).max().unwrap_or(0) + 3;
             let row = |name: String, steps: String, origin: String| {
                 columns(&[(name, width), (steps, 6), (origin, WIDTH.saturating_sub(width + 6))])
             };
             out.extend(row("Presets".to_owned(), "steps".to_owned(), "origin".to_owned()));
             for preset in all {
-                let steps = short_count(preset.steps as f64);
-                out.extend(row(format!("  {}", preset.name), steps, origin(preset.text)));
+                let (steps, mut name) = (short_count(preset.steps as f64), format!("  {}", preset.name));
+                if preset.name.chars().count() > LONG_NAME {
+                    out.push(std::mem::take(&mut name));
+                }
+                out.extend(row(name, steps, origin(preset.text)));
             }
             out.push("those with a version are for Gymnasium's: --env gymnasium:CartPole-v1".to_owned());
         }
@@ -146,6 +150,9 @@ fn section(part: ListPart) -> Result<Vec<String>, Stop> {
     }
     Ok(out)
 }
+
+/// Longer names of presets have a line of their own.
+const LONG_NAME: usize = 36;
 
 /// Columns of what is listed.
 const WIDTH: usize = 80;
@@ -277,7 +284,11 @@ fn tasks(task: &[Dim]) -> String {
     let name = |d: &Dim| d.name.clone();
     match task {
         [] => "one".to_owned(),
-        [first, .., last] if task.len() > 4 => format!("{} … {} ({})", first.name, last.name, task.len()),
+        [first, .., last] if task.len() > 4 => {
+            // A word that is wider than the column would stand out of it.
+            let last = if last.name.len() > 15 { String::new() } else { format!("{} ", last.name) };
+            format!("{} … {last}({})", first.name, task.len())
+        }
         few => few.iter().map(name).collect::<Vec<_>>().join(", "),
     }
 }

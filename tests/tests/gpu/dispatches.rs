@@ -103,7 +103,8 @@ fn episodes_loop_in_a_kernel() {
                 let plan = evaluation_plan(&setup, 10, deterministic).unwrap();
                 let (loops, all) = loops(&plan, 8);
                 println!("{name}: {loops:?}, {all} in all");
-                assert!(loops.len() == 1 && loops[0].1 <= 4, "{name}: {loops:?}");
+                // Episodes of thousands of steps are parts of a thousand or so, for the sake of the GPU's watchdog.
+                assert!(loops.len() == 1 && loops[0].1 <= loops[0].0.div_ceil(800).max(4), "{name}: {loops:?}");
             }
         }
     }
