@@ -407,7 +407,8 @@ def main():
             largest += [(error, where, step, result.counts[step]) for step, error in enumerate(result.state)]
             failures += [f"{where}: {problem}" for problem in result.missing(MUST.get((name, label), {}))]
             if args.precision == "f64":
-                failures += [f"{where}: {problem}" for problem in result.faults(FALLEN_STATE if fallen or changed else STATE)]
+                limit = FALLEN_STATE if fallen or changed else STATE
+                failures += [f"{where}: {problem}" for problem in result.faults(limit)]
     print(
         f"largest errors of a state in one step ({time.perf_counter() - begin:.0f} s in all, of which MuJoCo took "
         f"{time.process_time():.0f} s of one processor):"

@@ -15,7 +15,7 @@ function tenths(value: number): string {
   return (Math.round(10 * value) / 10 + 0).toFixed(1).replace("-", "−");
 }
 
-/** A body that should run at a velocity which only its rewards tell: stage by stage, how it runs and how far it gets. */
+/** A body that should run at a velocity which only its rewards tell: how it runs, stage by stage, and how far. */
 export class Runner implements Card {
   readonly root: HTMLElement;
   readonly name: string;

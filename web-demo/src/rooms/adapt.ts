@@ -42,8 +42,8 @@ const PLACES: Record<string, Place> = {
     label: "Run at an asked speed",
     story:
       "A cheetah should run at a speed that it is never told: it is only paid for being near it. Nothing in its " +
-      "network changes: from what its first steps are paid it finds out, within its memory, which speed is asked for. " +
-      "The green arrow is that speed, the blue one its own. Set the speed yourself.",
+      "network changes: from what its first steps are paid it finds out, within its memory, which speed is asked " +
+      "for. The green arrow is that speed, the blue one its own. Set the speed yourself.",
     task: [1.5],
     pace: 25,
   },

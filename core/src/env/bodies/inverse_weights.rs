@@ -9,14 +9,14 @@ use crate::env::Real;
 /// The inverses of the masses that forces move where a body is at rest (MuJoCo's `dof_invweight0` and
 /// `body_invweight0`).
 pub(super) struct InverseWeights<R> {
-    /// That of each joint, in the order of the computation.
+    /// One per joint, in the order of the computation.
     pub joints: Vec<R>,
-    /// That of each link at its centre.
+    /// One per link, at its centre.
     pub links: Vec<R>,
 }
 
 impl<R: Real> InverseWeights<R> {
-    /// Those of a body whose links have these masses and moments of inertia.
+    /// The inverses of a body whose links have these masses and moments of inertia.
     #[inline(always)]
     pub fn new(model: &Model, links: &[[R; 2]]) -> Self {
         let n = model.dofs.len();

@@ -8,13 +8,13 @@ use crate::env::Real;
 /// pushing the body that is described.
 #[derive(Clone, Copy, Debug)]
 pub struct Factors<'a, R> {
-    /// Those of the masses: one per link.
+    /// Factors of masses: one per link.
     pub masses: &'a [R],
-    /// Those of the moments of inertia: one per link.
+    /// Factors of moments of inertia: one per link.
     pub inertias: &'a [R],
-    /// Those of frictions: of the floor, and then of each capsule that touches it.
+    /// Factors of frictions: of the floor, and then of each capsule that touches it.
     pub frictions: &'a [R],
-    /// Those of dampings: one per joint that has some, in the order of the state.
+    /// Factors of dampings: one per joint that has some, in the order of the state.
     pub dampings: &'a [R],
 }
 
@@ -38,7 +38,7 @@ struct Scaled<R> {
 }
 
 impl<R: Real> Properties<R> {
-    /// Those of the description.
+    /// The numbers of the description.
     #[inline(always)]
     pub fn described() -> Self {
         Self(None)
@@ -98,7 +98,7 @@ impl<R: Real> Properties<R> {
         }
     }
 
-    /// Those of the description times factors. The inverse weights are computed with each step of an environment.
+    /// The numbers of the description times factors. The inverse weights are computed with each step of an environment.
     #[inline(always)]
     pub fn scaled(model: &Model, by: Factors<'_, R>) -> Self {
         let zero = R::lit(0.0);

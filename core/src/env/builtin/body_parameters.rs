@@ -5,11 +5,10 @@ use std::borrow::Cow;
 use super::inverted_double_pendulum::InvertedDoublePendulum;
 use super::inverted_pendulum::InvertedPendulum;
 use super::locomotion::families::{
-    CHEETAH_HEIGHT, half_cheetah_dir, half_cheetah_vel, swimmer_vel, walker2d_dir, walker2d_vel,
+    CHEETAH_HEIGHT, half_cheetah_dir, half_cheetah_vel, hopper_rand_params, swimmer_vel, walker2d_dir,
+    walker2d_rand_params, walker2d_vel,
 };
-use super::locomotion::{
-    Course, Locomotion, half_cheetah, hopper, hopper_rand_params, swimmer, walker2d, walker2d_rand_params,
-};
+use super::locomotion::{Locomotion, RunningTask, half_cheetah, hopper, swimmer, walker2d};
 use super::parameters::{Given, Parameter};
 use super::reacher::Reacher;
 use super::reader::Reader;
@@ -143,8 +142,8 @@ pub(super) fn given_body<T: Take>(name: &str, given: &Given<'_>, to: T) -> Resul
 
 fn locomotion<const N: usize>(mut env: Locomotion<N>, given: &Given<'_>) -> Result<Locomotion<N>> {
     let mut read = Reader::new(given, &env.name);
-    if let Course::Velocity(range) = env.course {
-        env.course = Course::Velocity(read.bounds(VELOCITY, range)?);
+    if let RunningTask::Velocity(range) = env.course {
+        env.course = RunningTask::Velocity(read.bounds(VELOCITY, range)?);
     }
     env.forward_reward_weight = read.number(FORWARD.name, env.forward_reward_weight)?;
     env.ctrl_cost_weight = read.number("ctrl_cost_weight", env.ctrl_cost_weight)?;

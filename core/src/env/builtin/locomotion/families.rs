@@ -1,9 +1,9 @@
 //! Families of tasks: bodies that run at a velocity or in a direction which only rewards tell.
 //!
-//! | name | paid for | tasks | of the originals differ |
+//! | name | paid for | tasks | originals differ |
 //! |---|---|---|---|
-//! | `half-cheetah-vel` | −│v − velocity│ − 0.05 │a│² | velocity U(0, 3) | garage U(0, 2); garage and PEARL also show the torso |
-//! | `half-cheetah-dir` | direction · v − 0.05 │a│² | direction ±1 | garage and PEARL also show the torso |
+//! | `half-cheetah-vel` | −│v − velocity│ − 0.05 │a│² | velocity U(0, 3) | garage U(0, 2), and shows the torso, as PEARL |
+//! | `half-cheetah-dir` | direction · v − 0.05 │a│² | direction ±1 | garage and PEARL show the torso |
 //! | `walker2d-vel` | 15 while healthy − │v − velocity│ − 0.001 │a│² | velocity U(0, 10) | |
 //! | `walker2d-dir` | 1 while healthy + direction · v − 0.001 │a│² | direction ±1 | |
 //! | `swimmer-vel` | −│v − velocity│ − 0.0001 │a│² | velocity U(0.1, 0.2) | ProMP pays + │v − velocity│ |
@@ -18,8 +18,9 @@
 //! `swimmer_rand_vel.py`; garage, `half_cheetah_{vel,dir}_env.py`; PEARL's authors (oyster),
 //! `rlkit/envs/half_cheetah_{vel,dir}.py`; MAML (arXiv:1703.03400), §5.3.
 
-use super::{Course, Locomotion, half_cheetah, swimmer, walker2d};
+use super::{Locomotion, RandParams, RunningTask, half_cheetah, hopper, swimmer, walker2d};
 use crate::Result;
+use crate::env::bodies::{BodySpec, Model};
 
 /// The time limit of PEARL's configurations, in steps.
 const HORIZON: usize = 200;
@@ -32,7 +33,7 @@ pub(in crate::env::builtin) const CHEETAH_HEIGHT: f64 = 0.7;
 /// # Errors
 /// None: the description is a constant.
 pub fn half_cheetah_vel() -> Result<Locomotion<9>> {
-    let (name, course) = ("half-cheetah-vel".to_owned(), Course::Velocity([0.0, 3.0]));
+    let (name, course) = ("half-cheetah-vel".to_owned(), RunningTask::Velocity([0.0, 3.0]));
     Ok(Locomotion { name, course, ctrl_cost_weight: 0.05, ..of_family(half_cheetah()?) })
 }
 
@@ -41,7 +42,7 @@ pub fn half_cheetah_vel() -> Result<Locomotion<9>> {
 /// # Errors
 /// None: the description is a constant.
 pub fn half_cheetah_dir() -> Result<Locomotion<9>> {
-    let (name, course) = ("half-cheetah-dir".to_owned(), Course::Direction);
+    let (name, course) = ("half-cheetah-dir".to_owned(), RunningTask::Direction);
     Ok(Locomotion { name, course, ctrl_cost_weight: 0.05, ..of_family(half_cheetah()?) })
 }
 
@@ -50,7 +51,7 @@ pub fn half_cheetah_dir() -> Result<Locomotion<9>> {
 /// # Errors
 /// None: the description is a constant.
 pub fn walker2d_vel() -> Result<Locomotion<9>> {
-    let (name, course) = ("walker2d-vel".to_owned(), Course::Velocity([0.0, 10.0]));
+    let (name, course) = ("walker2d-vel".to_owned(), RunningTask::Velocity([0.0, 10.0]));
     Ok(Locomotion { name, course, frame_skip: 8, healthy_reward: 15.0, ..of_family(walker2d()?) })
 }
 
@@ -59,7 +60,7 @@ pub fn walker2d_vel() -> Result<Locomotion<9>> {
 /// # Errors
 /// None: the description is a constant.
 pub fn walker2d_dir() -> Result<Locomotion<9>> {
-    let (name, course) = ("walker2d-dir".to_owned(), Course::Direction);
+    let (name, course) = ("walker2d-dir".to_owned(), RunningTask::Direction);
     Ok(Locomotion { name, course, frame_skip: 8, ..of_family(walker2d()?) })
 }
 
@@ -68,12 +69,37 @@ pub fn walker2d_dir() -> Result<Locomotion<9>> {
 /// # Errors
 /// None: the description is a constant.
 pub fn swimmer_vel() -> Result<Locomotion<5>> {
-    let (name, course) = ("swimmer-vel".to_owned(), Course::Velocity([0.1, 0.2]));
+    let (name, course) = ("swimmer-vel".to_owned(), RunningTask::Velocity([0.1, 0.2]));
     Ok(Locomotion { name, course, ..of_family(swimmer()?) })
+}
+
+/// Hoppers of the source, each task with one of its own.
+///
+/// # Errors
+/// None: the description is a constant.
+pub fn hopper_rand_params() -> Result<Locomotion<6>> {
+    Locomotion { name: "hopper-rand-params".to_owned(), ..hopper()? }.with_rand_params(&hopper::body(), 7)
+}
+
+/// Walkers of the source, each task with one of its own.
+///
+/// # Errors
+/// None: the description is a constant.
+pub fn walker2d_rand_params() -> Result<Locomotion<9>> {
+    Locomotion { name: "walker2d-rand-params".to_owned(), ..walker2d()? }.with_rand_params(&walker2d::body(), 13)
 }
 
 fn of_family<const N: usize>(body: Locomotion<N>) -> Locomotion<N> {
     Locomotion { horizon: HORIZON, solved_at: None, ..body }
+}
+
+impl<const N: usize> Locomotion<N> {
+    /// The environment with a body of its own for each task, and steps of Newton's method that suffice for most of
+    /// them.
+    fn with_rand_params(self, body: &BodySpec, newton_steps: usize) -> Result<Self> {
+        let model = Model::new(&BodySpec { newton_steps, ..body.clone() })?;
+        Ok(Self { model, rand_params: Some(RandParams::new(body)?), horizon: HORIZON, solved_at: None, ..self })
+    }
 }
 
 #[cfg(test)]

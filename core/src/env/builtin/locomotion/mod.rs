@@ -3,18 +3,18 @@
 //! Source of the rules: Gymnasium 1.4, `mujoco/half_cheetah_v5.py` and its like. [`families`] has those of the task
 //! families of meta-learning.
 
-mod course;
 pub mod families;
 mod half_cheetah;
 mod hopper;
 mod rand_params;
+mod running_task;
 mod swimmer;
 mod walker2d;
 
-pub use course::Course;
 pub use half_cheetah::half_cheetah;
 pub use hopper::hopper;
-pub use rand_params::{RandParams, hopper_rand_params, walker2d_rand_params};
+pub use rand_params::RandParams;
+pub use running_task::RunningTask;
 pub use swimmer::swimmer;
 pub use walker2d::walker2d;
 
@@ -42,7 +42,7 @@ pub struct Locomotion<const N: usize> {
     /// Integration steps per step.
     pub frame_skip: usize,
     /// How fast it should run.
-    pub course: Course,
+    pub course: RunningTask,
     /// Reward per speed.
     pub forward_reward_weight: f64,
     /// Cost per squared control, before controls are limited.
@@ -99,7 +99,7 @@ impl<const N: usize> Locomotion<N> {
             solved_at: None,
             horizon: 1000,
             frame_skip: 1,
-            course: Course::Ahead,
+            course: RunningTask::Ahead,
             forward_reward_weight: 1.0,
             ctrl_cost_weight: 0.0,
             healthy_reward: 0.0,
@@ -157,7 +157,7 @@ impl<const N: usize> Env for Locomotion<N> {
         let torso = self.observe_torso.map(|_| ["torso_x", "torso_y", "torso_z"]).into_iter().flatten();
         let observation = positions.chain(speeds).chain(torso.map(Dim::unbounded)).collect();
         let spec = EnvSpec::new(&self.name, observation, ActionSpace::continuous(action), self.horizon).dt(self.dt());
-        let course = (self.course != Course::Ahead).then_some(0);
+        let course = (self.course != RunningTask::Ahead).then_some(0);
         let factors = self.rand_params.as_ref().map(RandParams::dims).unwrap_or_default();
         let task = [self.course.task(), factors].concat();
         EnvSpec { solved_at: self.solved_at, task, course, legend: self.course.legend().to_owned(), ..spec }

@@ -1,8 +1,8 @@
 //! Bodies whose masses, moments of inertia, frictions and dampings each task multiplies.
 //!
 //! Source: dennisl88/rand_param_envs, `base.py`, `hopper_rand_params.py` and `walker_rand_params.py`, the families
-//! `hopper-rand-params` and `walker-rand-params` of PEARL. A task multiplies the mass and the moments of inertia of each
-//! link and each friction by 1.5ˣ, and each damping by 1.3ˣ, with an x for each number that is uniform from −3 to 3
+//! `hopper-rand-params` and `walker-rand-params` of PEARL. A task multiplies the mass and the moments of inertia of
+//! each link and each friction by 1.5ˣ, and each damping by 1.3ˣ, with an x for each number that is uniform from −3 to 3
 //! (`log_scale_limit`). Agents do not see the task. Episodes have 200 steps (`max_path_length` in katerakelly/oyster,
 //! `configs/default.py`).
 //!
@@ -11,33 +11,14 @@
 //! sliding one. The inverse weights by which MuJoCo scales contacts and limits follow from the task's masses, as by
 //! `mj_setConst`; the source, which writes into the model and leaves it at that, keeps those of the first body.
 
-use super::{Locomotion, hopper, walker2d};
 use crate::env::bodies::{BodySpec, Factors, Link, Model, Motion, RootJoint};
 use crate::env::{Dim, Draws, Real};
 use crate::{Error, Result};
 
-/// The time limit of these families.
-const HORIZON: usize = 200;
 /// The logarithm of 1.5, of which factors of masses, moments of inertia and frictions are powers.
 const LOG_BASE: f64 = 0.405_465_108_108_164_4;
 /// The logarithm of 1.3, of which factors of dampings are powers.
 const LOG_BASE_OF_DAMPINGS: f64 = 0.262_364_264_467_491_06;
-
-/// Hoppers of the source, each task with one of its own.
-///
-/// # Errors
-/// None: the description is a constant.
-pub fn hopper_rand_params() -> Result<Locomotion<6>> {
-    Locomotion { name: "hopper-rand-params".to_owned(), ..hopper()? }.with_rand_params(&hopper::body(), 7)
-}
-
-/// Walkers of the source, each task with one of its own.
-///
-/// # Errors
-/// None: the description is a constant.
-pub fn walker2d_rand_params() -> Result<Locomotion<9>> {
-    Locomotion { name: "walker2d-rand-params".to_owned(), ..walker2d()? }.with_rand_params(&walker2d::body(), 13)
-}
 
 /// Factors of a body's numbers, which each task draws.
 #[derive(Clone, Debug)]
@@ -121,17 +102,9 @@ fn frictions(link: &Link) -> Vec<String> {
     (0..count).map(name).collect()
 }
 
-impl<const N: usize> Locomotion<N> {
-    /// The environment with a body of its own for each task, and steps of Newton's method that suffice for most of
-    /// them.
-    fn with_rand_params(self, body: &BodySpec, newton_steps: usize) -> Result<Self> {
-        let model = Model::new(&BodySpec { newton_steps, ..body.clone() })?;
-        Ok(Self { model, rand_params: Some(RandParams::new(body)?), horizon: HORIZON, solved_at: None, ..self })
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::{Locomotion, hopper};
     use super::*;
     use crate::env::bodies::{Capsule, Floor, Fluid};
     use crate::env::{EnvDef, builtin};

@@ -4,7 +4,7 @@ use crate::env::{Color, Dim, Draws, Real, Scene, Shape};
 
 /// How fast a body should run, and so how its speed is paid.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Course {
+pub enum RunningTask {
     /// Ahead, as fast as it can: the reward is its speed.
     Ahead,
     /// At the velocity that the task names, which is uniform in this range, in m/s: the reward is −|v − velocity|.
@@ -13,7 +13,7 @@ pub enum Course {
     Direction,
 }
 
-impl Course {
+impl RunningTask {
     /// The parameters of a task.
     pub(super) fn task(self) -> Vec<Dim> {
         match self {
