@@ -4,8 +4,8 @@
 //! and a task, if there are several. For each it writes the next state, the observation, the reward, and 1 where the
 //! episode ended. With `f32` it steps in single precision. `steps-under-test ENV sizes` prints how many numbers a
 //! state, an action, an observation and a task have, and `steps-under-test ENV task` the name and the range of each
-//! number of a task, one per line. `steps-under-test ENV play` reads a linear policy, a row of weights and a constant for each number
-//! of an action, and then first states; it plays an episode from each in single precision and writes its return and its
+//! number of a task, one per line. `steps-under-test ENV play` reads a linear policy, a row of weights and a constant for
+//! each number of an action, and then first states; it plays an episode from each in single precision and writes its return and its
 //! length.
 
 #![forbid(unsafe_code)]

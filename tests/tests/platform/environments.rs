@@ -185,7 +185,14 @@ fn all_checks_pass_for_the_built_in_environments() {
         println!("{report}");
         // Timings on a shared machine may warn, and of one place to start from; nothing else may.
         let one_place = ["grid-world", "pyrado-pendulum"].contains(&name);
-        let may_warn = |c: &Check| c.name == "speed of lanes" || (c.name == "resets" && one_place);
+        // Light feet below heavy torsos are ill-conditioned.
+        let uneven = name.ends_with("-rand-params");
+        let may_warn = |c: &Check| match c.name {
+            "speed of lanes" => true,
+            "resets" => one_place,
+            "f32 and f64" => uneven,
+            _ => false,
+        };
         let bad = |c: &&Check| c.outcome == Outcome::Failed || (c.outcome == Outcome::Warning && !may_warn(c));
         assert_eq!(report.checks.iter().find(bad), None);
     }

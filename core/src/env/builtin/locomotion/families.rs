@@ -1,12 +1,14 @@
 //! Families of tasks: bodies that run at a velocity or in a direction which only rewards tell.
 //!
-//! | name | paid for | tasks | originals differ |
+//! | name | paid for, less the cost of controls | tasks | originals |
 //! |---|---|---|---|
-//! | `half-cheetah-vel` | −│v − velocity│ − 0.05 │a│² | velocity U(0, 3) | garage U(0, 2), and shows the torso, as PEARL |
-//! | `half-cheetah-dir` | direction · v − 0.05 │a│² | direction ±1 | garage and PEARL show the torso |
-//! | `walker2d-vel` | 15 while healthy − │v − velocity│ − 0.001 │a│² | velocity U(0, 10) | |
-//! | `walker2d-dir` | 1 while healthy + direction · v − 0.001 │a│² | direction ±1 | |
-//! | `swimmer-vel` | −│v − velocity│ − 0.0001 │a│² | velocity U(0.1, 0.2) | ProMP pays + │v − velocity│ |
+//! | `half-cheetah-vel` | −│v − velocity│ | velocity U(0, 3) | garage U(0, 2), torso seen, as by PEARL |
+//! | `half-cheetah-dir` | direction · v | direction ±1 | garage, PEARL: torso seen |
+//! | `walker2d-vel` | 15 while healthy − │v − velocity│ | velocity U(0, 10) | |
+//! | `walker2d-dir` | 1 while healthy + direction · v | direction ±1 | |
+//! | `swimmer-vel` | −│v − velocity│ | velocity U(0.1, 0.2) | ProMP: + │v − velocity│ |
+//!
+//! Controls cost 0.05 │a│² of cheetahs, 0.001 │a│² of walkers, and 0.0001 │a│² of swimmers.
 //!
 //! Episodes have 200 steps, as PEARL's; garage's examples of RL² have 100 and 150 (`time_limit`). The walkers' steps are
 //! eight integration steps, as ProMP's, and a step that ends unhealthy has no bonus, as in Gymnasium.

@@ -2,8 +2,8 @@
 //!
 //! Source: dennisl88/rand_param_envs, `base.py`, `hopper_rand_params.py` and `walker_rand_params.py`, the families
 //! `hopper-rand-params` and `walker-rand-params` of PEARL. A task multiplies the mass and the moments of inertia of
-//! each link and each friction by 1.5ˣ, and each damping by 1.3ˣ, with an x for each number that is uniform from −3 to 3
-//! (`log_scale_limit`). Agents do not see the task. Episodes have 200 steps (`max_path_length` in katerakelly/oyster,
+//! each link and each friction by 1.5ˣ, and each damping by 1.3ˣ, with an x for each number that is uniform from −3 to
+//! 3 (`log_scale_limit`). Agents do not see the task. Episodes have 200 steps (`max_path_length` in katerakelly/oyster,
 //! `configs/default.py`).
 //!
 //! Departures: bodies, rewards and ends are those of Gymnasium's version 5. Numbers that nothing in the plane depends
