@@ -1,12 +1,12 @@
 //! Makes single steps of a built-in environment, for programs in other languages to compare with.
 //!
-//! `steps-under-test ENV [f32]` reads records of numbers (f64, little-endian) from standard input: a state, an action,
-//! and a task, if there are several. For each it writes the next state, the observation, the reward, and 1 where the
-//! episode ended. With `f32` it steps in single precision. `steps-under-test ENV sizes` prints how many numbers a
-//! state, an action, an observation and a task have, and `steps-under-test ENV task` the name and the range of each
-//! number of a task, one per line. `steps-under-test ENV play` reads a linear policy, a row of weights and a constant for
-//! each number of an action, and then first states; it plays an episode from each in single precision and writes its return and its
-//! length.
+//! `steps-under-test ENV [f32]` reads records of numbers (f64, little-endian) from standard input: a state, an
+//! action, and a task, if there are several. For each it writes the next state, the observation, the reward, and 1
+//! where the episode ended. With `f32` it steps in single precision. `steps-under-test ENV sizes` prints how many
+//! numbers a state, an action, an observation and a task have, and `steps-under-test ENV task` the name and the
+//! range of each number of a task, one per line. `steps-under-test ENV play` reads a linear policy, a row of
+//! weights and a constant for each number of an action, and then first states; it plays an episode from each in
+//! single precision and writes its return and its length.
 
 #![forbid(unsafe_code)]
 

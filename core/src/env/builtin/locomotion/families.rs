@@ -10,8 +10,8 @@
 //!
 //! Controls cost 0.05 │a│² of cheetahs, 0.001 │a│² of walkers, and 0.0001 │a│² of swimmers.
 //!
-//! Episodes have 200 steps, as PEARL's; garage's examples of RL² have 100 and 150 (`time_limit`). The walkers' steps are
-//! eight integration steps, as ProMP's, and a step that ends unhealthy has no bonus, as in Gymnasium.
+//! Episodes have 200 steps, as PEARL's; garage's examples of RL² have 100 and 150 (`time_limit`). The walkers' steps
+//! are eight integration steps, as ProMP's, and a step that ends unhealthy has no bonus, as in Gymnasium.
 //!
 //! The torso of garage and PEARL is where it was one integration step before, by a fault of mujoco-py's `step`; here it
 //! is where it is.
