@@ -1,9 +1,9 @@
-import { draw, paint, scenes, type Adaptation, type Scene } from "quickstudy";
-import { frame, sharpen, type Card } from "./card.js";
+import { draw, scenes, type Adaptation, type Scene } from "quickstudy";
+import { frame, paintScene, type Card } from "./card.js";
 import { element, say } from "./dom.js";
 import { mean, reward } from "./format.js";
 import type { Contestant } from "./policies.js";
-import { onThemeChange, theme } from "./theme.js";
+import { onThemeChange } from "./theme.js";
 
 /** Trials that the mean is taken over. */
 export const TRIALS = 200;
@@ -88,15 +88,7 @@ export class Bandit implements Card {
   }
 
   #paint(): void {
-    sharpen(this.#canvas);
-    const context = this.#canvas.getContext("2d");
-    const scene = this.#played[Math.max(this.#step - 1, 0)]?.scene;
-    if (!context || !scene) {
-      return;
-    }
-    context.fillStyle = theme().paper;
-    context.fillRect(0, 0, this.#canvas.width, this.#canvas.height);
-    paint(context, scene, 0, 0, this.#canvas.width, this.#canvas.height);
+    paintScene(this.#canvas, this.#played[Math.max(this.#step - 1, 0)]?.scene);
   }
 }
 

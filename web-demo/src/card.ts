@@ -1,5 +1,7 @@
+import { paint, type Scene } from "quickstudy";
 import { element } from "./dom.js";
 import type { Contestant } from "./policies.js";
+import { theme } from "./theme.js";
 
 /** A policy adapting, beside others. */
 export interface Card {
@@ -46,4 +48,18 @@ export function sharpen(canvas: HTMLCanvasElement): boolean {
   }
   [canvas.width, canvas.height] = [width, height];
   return true;
+}
+
+/** Paints a scene over the whole of a canvas; gives what more is painted with, or nothing where there is no scene. */
+export function paintScene(canvas: HTMLCanvasElement, scene: Scene | undefined): CanvasRenderingContext2D | undefined {
+  sharpen(canvas);
+  const context = canvas.getContext("2d");
+  if (!context || !scene) {
+    return undefined;
+  }
+  const { width, height } = canvas;
+  context.fillStyle = theme().paper;
+  context.fillRect(0, 0, width, height);
+  paint(context, scene, 0, 0, width, height);
+  return context;
 }

@@ -1,10 +1,10 @@
-import { draw, paint, place, scenes, type Adaptation, type Place, type Scene, type SpecInfo } from "quickstudy";
-import { frame, sharpen, type Card } from "./card.js";
+import { draw, place, scenes, type Adaptation, type Place, type Scene, type SpecInfo } from "quickstudy";
+import { frame, paintScene, type Card } from "./card.js";
 import { fillCloud, spread, type Cloud } from "./cloud.js";
 import { element } from "./dom.js";
 import { mean, reward } from "./format.js";
 import type { Contestant } from "./policies.js";
-import { onThemeChange, theme, TRAIL } from "./theme.js";
+import { onThemeChange, TRAIL } from "./theme.js";
 import { strokeTrail } from "./trail.js";
 
 /** Gradient steps of everybody who makes such. */
@@ -112,18 +112,14 @@ export class Plane implements Card {
   }
 
   #paint(): void {
-    sharpen(this.#canvas);
-    const context = this.#canvas.getContext("2d");
     const [stage, step] = this.#at;
     const pictures = this.#pictures[stage];
     const scene = pictures?.[Math.min(step, pictures.length - 1)];
+    const context = paintScene(this.#canvas, scene);
     if (!context || !scene) {
       return;
     }
     const { width, height } = this.#canvas;
-    context.fillStyle = theme().paper;
-    context.fillRect(0, 0, width, height);
-    paint(context, scene, 0, 0, width, height);
     const at = place(scene.view, 0, 0, width, height);
     const [ratio, clouds] = [width / this.#canvas.clientWidth, this.#clouds[stage]];
     const cloud = clouds?.[Math.min(step, clouds.length - 1)];

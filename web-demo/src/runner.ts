@@ -1,10 +1,10 @@
-import { draw, paint, scenes, type Adaptation, type Scene, type SpecInfo } from "quickstudy";
-import { frame, sharpen, type Card } from "./card.js";
+import { draw, scenes, type Adaptation, type Scene, type SpecInfo } from "quickstudy";
+import { frame, paintScene, type Card } from "./card.js";
 import { element } from "./dom.js";
 import { mean, reward } from "./format.js";
 import { stageName } from "./plane.js";
 import type { Contestant } from "./policies.js";
-import { onThemeChange, theme } from "./theme.js";
+import { onThemeChange } from "./theme.js";
 
 /** Episodes of policies that adapt by these, and gradient steps of others. */
 const EPISODES = 2;
@@ -93,17 +93,8 @@ export class Runner implements Card {
   }
 
   #paint(): void {
-    sharpen(this.#canvas);
-    const context = this.#canvas.getContext("2d");
     const [stage, step] = this.#at;
     const pictures = this.#pictures[stage];
-    const scene = pictures?.[Math.min(step, pictures.length - 1)];
-    if (!context || !scene) {
-      return;
-    }
-    const { width, height } = this.#canvas;
-    context.fillStyle = theme().paper;
-    context.fillRect(0, 0, width, height);
-    paint(context, scene, 0, 0, width, height);
+    paintScene(this.#canvas, pictures?.[Math.min(step, pictures.length - 1)]);
   }
 }

@@ -33,7 +33,7 @@ pub struct DomainParameter {
     pub name: &'static str,
     /// The value that a name without it stands for.
     pub nominal: f64,
-    /// How it differs from task to task.
+    /// The distribution from which tasks draw it, where machines are random.
     pub spread: Spread,
     /// The values that it may have; those of tasks are clipped to them.
     pub range: [f64; 2],
