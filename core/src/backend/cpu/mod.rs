@@ -3,13 +3,15 @@
 //! `lower` takes the kernels of a plan apart again, to steps over values in memory. The plain way computes node by node
 //! (`node`); it is the definition that the fast way must equal bit for bit, and random programs compare the two. The
 //! fast way (`tile`) finds chains of row-local work and runs each tile by tile: `group` chooses what runs together, on
-//! which rows (`domain`), `build` and `scan` turn nodes into instructions, `fuse` and `link` join them, `registers`
-//! lets them share scratch, `layer`, `run` and `rows` run them. `elide` lets results be computed where they are wanted.
+//! which rows (`domain`), `build` and `scan` turn nodes into instructions, `fuse` and `link` join them, `majors` chooses
+//! how registers lie, `registers` lets them share scratch, `layer`, `row_layer`, `run` and `rows` run them. `elide` lets results be computed where they are wanted.
 //!
-//! Tiles are lane-major, `[M][lanes]`, and not rows of features: a layer's weights are broadcast scalars and its inputs
-//! contiguous vectors, so products, transposed products and elementwise work need no packing and no horizontal sums;
-//! only the weight gradient transposes an operand. Environments in SIMD lanes have the same layout. Layers of at most 8
-//! rows vectorise over their outputs (`simd::few`). A tile has rows of one group, such as a seed or a candidate with
+//! Registers of tiles are lane-major, `[M][lanes]`, or row-major, `[lanes][M]`; `tile::majors` chooses. Environments in
+//! SIMD lanes, sampling and narrow layers want lanes: a layer's weights are then broadcast scalars and its inputs
+//! contiguous vectors, without packing and horizontal sums, but the weight gradient transposes an operand and unused
+//! lanes cost time. Layers of 16 outputs, or a multiple, go row by row (`simd::rows`): no unused rows, and no
+//! transpositions but of the weights on the way back, once per run. Wide layers that stay on lanes vectorise over their
+//! outputs where there are at most 8 rows (`simd::few`). A tile has rows of one group, such as a seed or a candidate with
 //! weights of its own; in loops whose groups have too few rows to fill the lanes it has those of several, and small
 //! weights then differ from lane to lane (`simd::row_product`).
 //!

@@ -91,6 +91,7 @@ pub fn dense(
         resume: false,
         bias: bias.map_or(std::ptr::null(), |bias| bias.values.as_ptr()),
         bias_row: bias.map_or(0, |bias| bias.row),
+        col_bias: std::ptr::null(),
         after: match after {
             Epilogue::Linear => Finish::Linear,
             Epilogue::Tanh => Finish::Tanh,
@@ -193,6 +194,7 @@ pub fn dense_accumulate_outer(isa: Isa, dw: &mut [f32], dw_row: usize, outer: Ou
         resume: true,
         bias: std::ptr::null(),
         bias_row: 0,
+        col_bias: std::ptr::null(),
         after: Finish::Linear,
     };
     if cost(n, k) + copied < cost(k, n) {

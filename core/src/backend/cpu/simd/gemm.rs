@@ -94,6 +94,7 @@ pub fn gemm(
                     resume: t > start,
                     bias: std::ptr::null(),
                     bias_row: 0,
+                    col_bias: std::ptr::null(),
                     after: Finish::Linear,
                 };
                 if packs_a {

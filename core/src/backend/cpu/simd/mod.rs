@@ -20,6 +20,7 @@ pub mod permutation;
 mod product;
 pub mod reduce;
 pub mod row_product;
+pub mod rows;
 pub mod strided;
 mod sum;
 mod vector;

@@ -31,6 +31,8 @@ pub(crate) struct Product {
     /// Added to row i at the end: bias\[i · bias_row\]. Null for none.
     pub bias: *const f32,
     pub bias_row: usize,
+    /// Added to column j at the end, beside or in place of the other: it is `cols` long. Null for none.
+    pub col_bias: *const f32,
     /// The elementwise operation on the result, at the end.
     pub after: Finish,
 }
@@ -164,6 +166,14 @@ unsafe fn tile<V: Vector, const R: usize, const W: usize>(p: &Product, i: usize,
             if !p.bias.is_null() {
                 let bias = V::splat(*p.bias.add((i + r) * p.bias_row));
                 for w in 0..W {
+                    acc[r][w] = acc[r][w].add(bias);
+                }
+            }
+        }
+        if !p.col_bias.is_null() {
+            for w in 0..W {
+                let bias = V::load(p.col_bias.add(j + w * V::LANES));
+                for r in 0..R {
                     acc[r][w] = acc[r][w].add(bias);
                 }
             }

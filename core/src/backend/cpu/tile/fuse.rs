@@ -112,16 +112,13 @@ fn in_place(product: &mut Dense) {
         let rename = |reg: &mut Reg| *reg = if *reg == from { to } else { *reg };
         rename(&mut product.dst);
         for instr in &mut product.after[..=i] {
-            let (dst, operands) = match instr {
-                Instr::Unary { dst, a, .. } => (dst, vec![a]),
-                Instr::Binary { dst, a, b, .. } => (dst, vec![a, b]),
-                Instr::Select { dst, c, a, b } => (dst, vec![c, a, b]),
-                _ => continue,
-            };
-            for reg in
-                operands.into_iter().filter_map(|o| if let Opnd::Reg(r, _) = o { Some(r) } else { None }).chain([dst])
-            {
-                rename(reg);
+            if let Instr::Unary { dst, .. } | Instr::Binary { dst, .. } | Instr::Select { dst, .. } = instr {
+                rename(dst);
+                instr.operands_mut(&mut |operand| {
+                    if let Opnd::Reg(reg, _) = operand {
+                        rename(reg);
+                    }
+                });
             }
         }
     }

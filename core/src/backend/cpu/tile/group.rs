@@ -9,7 +9,7 @@ use super::super::steps::LoweredStep;
 use super::build::{Builder, Loc};
 use super::domain::{Domain, Lead};
 use super::registers::assign;
-use super::{Instr, Opnd, Table, Tile};
+use super::{Instr, Major, Opnd, Table, Terminal, Tile};
 use crate::program::{Kernel, is_view};
 use crate::tensor::{NodeId, Op};
 
@@ -279,11 +279,17 @@ fn commit(low: &mut Lowering<'_>, mut builder: Builder, kernels: &[Kernel], take
         terminal.dst = low.reserve(groups * terminal.size);
         low.register(*id, terminal.dst);
     }
-    let terminals = builder.terminals.into_iter().map(|t| t.1).collect();
+    let mut terminals: Vec<Terminal> = builder.terminals.into_iter().map(|t| t.1).collect();
     let [groups, rows] = apart;
     // A tile for each thread, if they share rows and not groups.
     let share = if groups == 1 { rows.div_ceil(low.threads) } else { rows }.next_multiple_of(16);
-    let code = super::fuse::fuse(builder.code, &mut builder.sizes, PART / share.min(128));
+    let mut code = super::fuse::fuse(builder.code, &mut builder.sizes, PART / share.min(128));
+    let majors = super::majors::choose(&mut code, &mut builder.sizes);
+    for instr in &code {
+        if let Instr::RowSum { terminal, src } = instr {
+            terminals[*terminal].turned = majors[*src] == Major::Rows;
+        }
+    }
     let (registers, blocks) = assign(&code, &builder.sizes);
     let widest = registers.iter().map(|r| r.1).max().unwrap_or(1);
     let cap = match widest {
@@ -301,6 +307,7 @@ fn commit(low: &mut Lowering<'_>, mut builder: Builder, kernels: &[Kernel], take
         rows,
         lanes,
         registers,
+        majors,
         blocks,
         code,
         terminals,

@@ -223,6 +223,13 @@ pub enum Instr {
     },
     /// Product of each row with one matrix.
     Dense(Box<Dense>),
+    /// A row-major register as a lane-major one.
+    Turn {
+        /// Result.
+        dst: Reg,
+        /// Operand.
+        src: Reg,
+    },
     /// Product of each row with a matrix of its own.
     RowProduct {
         /// Result `[n]`.

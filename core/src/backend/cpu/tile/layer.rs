@@ -6,11 +6,14 @@ use super::super::simd::few::{dense_few, few, turn};
 use super::super::simd::strided::Strided;
 use super::link::{DenseLayer, Inside};
 use super::run::Frame;
-use super::{Dense, Reg, Table};
+use super::{Dense, Major, Reg, Table};
 
 impl Frame<'_> {
     #[inline(never)]
     pub(super) fn layer(&mut self, layer: &DenseLayer) {
+        if self.tile.majors[layer.product.dst] == Major::Rows {
+            return self.row_layer(layer);
+        }
         let product = &layer.product;
         let Dense { dst, a, w, strides: [ks, ns, k, n], bias, .. } = product;
         let (isa, lanes) = (self.isa, self.lanes);
@@ -55,7 +58,7 @@ impl Frame<'_> {
     }
 
     /// Where the kernel of a product of `n` blocks writes, and what it does with its results.
-    fn epilogue(&self, dst: Reg, n: usize, inside: Inside) -> (Reg, Epilogue<'_>) {
+    pub(super) fn epilogue(&self, dst: Reg, n: usize, inside: Inside) -> (Reg, Epilogue<'_>) {
         let blocks = |(reg, start): (Reg, usize)| &self.reg(reg)[start * self.lanes..][..n * self.lanes];
         match inside {
             Inside::Linear => (dst, Epilogue::Linear),

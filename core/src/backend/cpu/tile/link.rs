@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::super::simd::chain::{Chain, Job, Src, Work};
 use super::super::simd::elementwise::{BinaryOp, UnaryOp};
-use super::{Dense, Instr, Mem, Opnd, Reg, Table, TileLoop};
+use super::{Dense, Instr, Major, Mem, Opnd, Reg, Table, Tile, TileLoop};
 
 /// Jobs that one instruction may become; more are not worth it.
 const MOST: usize = 64;
@@ -46,6 +46,9 @@ pub struct DenseLayer {
     pub linked: Linked,
     /// Where the jobs of each part end.
     pub ends: Vec<usize>,
+    /// The number of the place where turned weights are kept while they are the same, and its first value; for row-major
+    /// products whose weights are not next to each other.
+    pub packed: Option<(usize, usize)>,
     /// The result of all, where the chain may work on the turned results of few rows as well: it reads nothing else of
     /// the rows.
     pub last: Option<Reg>,
@@ -66,11 +69,17 @@ pub enum Inside {
     Gate(Reg, (Reg, usize)),
 }
 
-/// Join the instructions of a tile. `registers` are the first block and the blocks of each register.
-pub fn link(code: &[Instr], registers: &[(usize, usize)], lanes: usize) -> Vec<TilePart> {
+/// Join the instructions of a tile.
+pub fn link(tile: &Tile) -> Vec<TilePart> {
+    link_code(tile, &tile.code, &mut (0, 0))
+}
+
+/// `packed` counts the places of turned weights, and their values.
+fn link_code(tile: &Tile, code: &[Instr], packed: &mut (usize, usize)) -> Vec<TilePart> {
+    let registers = &tile.registers;
     let mut linker = Linker {
         registers,
-        lanes,
+        lanes: tile.lanes,
         inner: (&[], 0),
         jobs: Vec::new(),
         values: Vec::new(),
@@ -92,15 +101,33 @@ pub fn link(code: &[Instr], registers: &[(usize, usize)], lanes: usize) -> Vec<T
                         code.push(Instr::Assemble { dst: *reg, parts: vec![(next.clone(), to)], zero: false });
                     }
                 }
-                let inside = link(&code, registers, lanes);
+                let inside = link_code(tile, &code, packed);
                 TilePart::Loop(TileLoop { code: Vec::new(), ..(**l).clone() }, inside)
             }
-            Instr::Dense(product) => TilePart::Layer(Box::new(linker.layer(product))),
+            Instr::Dense(product) => {
+                let [_, ns, k, n] = product.strides;
+                let turns = tile.majors[product.dst] == Major::Rows && ns != 1 && n > 1;
+                let place = turns.then_some(*packed);
+                if turns {
+                    *packed = (packed.0 + 1, packed.1 + k * n);
+                }
+                TilePart::Layer(Box::new(linker.layer(product, place)))
+            }
             other => TilePart::Instr(Box::new(other.clone())),
         });
     }
     linker.flush(&mut parts);
     parts
+}
+
+/// The number of places of turned weights.
+pub fn packs(parts: &[TilePart]) -> usize {
+    let of = |part: &TilePart| match part {
+        TilePart::Layer(layer) => layer.packed.map_or(0, |(place, _)| place + 1),
+        TilePart::Loop(_, parts) => packs(parts),
+        TilePart::Chain(_) | TilePart::Instr(_) => 0,
+    };
+    parts.iter().map(of).max().unwrap_or(0)
 }
 
 struct Linker<'a> {
@@ -128,7 +155,7 @@ impl<'a> Linker<'a> {
         Linked { chain, constants, fetched, streams: std::mem::take(&mut self.streams) }
     }
 
-    fn layer(&mut self, product: &'a Dense) -> DenseLayer {
+    fn layer(&mut self, product: &'a Dense, packed: Option<(usize, usize)>) -> DenseLayer {
         let n = product.strides[3];
         let mut ends = Vec::new();
         for start in (0..n).step_by(product.part) {
@@ -140,7 +167,7 @@ impl<'a> Linker<'a> {
         }
         self.inner = (&[], 0);
         let inside = inside(product);
-        DenseLayer { inside, linked: self.linked(), ends, last: last(product), product: product.clone() }
+        DenseLayer { inside, linked: self.linked(), ends, packed, last: last(product), product: product.clone() }
     }
 
     /// Add these blocks of an elementwise instruction.

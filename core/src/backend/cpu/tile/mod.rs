@@ -13,8 +13,10 @@ mod group;
 mod instr;
 mod layer;
 mod link;
+mod majors;
 mod ops;
 mod registers;
+mod row_layer;
 mod rows;
 mod run;
 mod scan;
@@ -26,6 +28,7 @@ use super::values::ValueId;
 
 pub use group::{Formed, form};
 pub use instr::{Dense, Instr, Mem, Opnd, Reg, Table, TileLoop};
+pub use majors::Major;
 pub use shares::Workspace;
 
 /// A sum over rows.
@@ -37,6 +40,8 @@ pub struct Terminal {
     pub size: usize,
     /// Partial sums have 16 lanes each (a row sum), or one (an outer product).
     pub lanes: usize,
+    /// The lanes of partial sums are `[16][size]`, not `[size][16]`.
+    pub turned: bool,
 }
 
 /// A group of nodes compiled for tiles of rows.
@@ -50,6 +55,8 @@ pub struct Tile {
     pub lanes: usize,
     /// First block of each register in a thread's scratch, and its number of blocks.
     pub registers: Vec<(usize, usize)>,
+    /// How each register lies.
+    pub majors: Vec<Major>,
     /// Blocks of scratch.
     pub blocks: usize,
     /// The instructions.

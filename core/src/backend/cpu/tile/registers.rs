@@ -40,7 +40,7 @@ impl Instr {
                 parts.iter().for_each(|(o, _)| opnd(o, f));
                 f(*dst, true);
             }
-            Instr::Sum { dst, src, .. } | Instr::Max { dst, src, .. } => {
+            Instr::Sum { dst, src, .. } | Instr::Max { dst, src, .. } | Instr::Turn { dst, src } => {
                 f(*src, false);
                 f(*dst, true);
             }
@@ -102,7 +102,30 @@ impl Instr {
             }
             Instr::Dense(d) => d.after.iter().for_each(|i| i.operands(f)),
             Instr::Load { .. } | Instr::Sum { .. } | Instr::Max { .. } | Instr::RowProduct { .. } => {}
-            Instr::Call { .. } | Instr::RowSum { .. } | Instr::RowOuter { .. } => {}
+            Instr::Call { .. } | Instr::RowSum { .. } | Instr::RowOuter { .. } | Instr::Turn { .. } => {}
+        }
+    }
+
+    /// Call `f` on every operand that [`Instr::operands`] names, to change it.
+    pub fn operands_mut(&mut self, f: &mut dyn FnMut(&mut Opnd)) {
+        match self {
+            Instr::Store { src, .. } => f(src),
+            Instr::Unary { a, .. } => f(a),
+            Instr::Binary { a, b, .. } => [a, b].into_iter().for_each(f),
+            Instr::Select { c, a, b, .. } => [c, a, b].into_iter().for_each(f),
+            Instr::Threefry { src, .. } => src.iter_mut().for_each(f),
+            Instr::Permutation { src, .. } => src.iter_mut().for_each(f),
+            Instr::Assemble { parts, .. } => parts.iter_mut().for_each(|p| f(&mut p.0)),
+            Instr::Gather { index, .. } => f(index),
+            Instr::Loop(l) => {
+                for (_, init, next) in &mut l.carries {
+                    f(init);
+                    f(next);
+                }
+            }
+            Instr::Dense(d) => d.after.iter_mut().for_each(|i| i.operands_mut(f)),
+            Instr::Load { .. } | Instr::Sum { .. } | Instr::Max { .. } | Instr::RowProduct { .. } => {}
+            Instr::Call { .. } | Instr::RowSum { .. } | Instr::RowOuter { .. } | Instr::Turn { .. } => {}
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::super::simd::elementwise::Operand;
 use super::super::simd::pack::transpose;
 use super::run::{Frame, lane};
-use super::{Mem, Opnd, Reg, Table};
+use super::{Major, Mem, Opnd, Reg, Table};
 
 /// Numbers per row from which whole blocks of rows are turned at once.
 const WIDE: usize = 16;
@@ -26,6 +26,13 @@ impl Frame<'_> {
             return;
         }
         let at = at + self.row * src.row;
+        if self.tile.majors[dst] == Major::Rows {
+            let m = src.table.len();
+            for (r, out) in out.chunks_exact_mut(m).take(self.valid).enumerate() {
+                out.copy_from_slice(&values[at + src.table.at(0) + r * src.row..][..m]);
+            }
+            return;
+        }
         if src.row == 1 {
             for (m, out) in out.chunks_exact_mut(lanes).enumerate() {
                 let from = &values[at + src.table.at(m)..][..self.valid];
@@ -65,6 +72,13 @@ impl Frame<'_> {
         };
         // SAFETY: these rows belong to this tile; nobody else reads or writes them while it runs.
         let out = unsafe { span.part(base, (self.valid - 1) * dst.row.max(len) + len).words_mut() };
+        if let Opnd::Reg(reg, _) = src
+            && self.tile.majors[*reg] == Major::Rows
+        {
+            let rows = self.reg(*reg).chunks_exact(len).take(self.valid).enumerate();
+            rows.for_each(|(r, row)| out[r * dst.row..][..len].copy_from_slice(bytemuck::cast_slice(row)));
+            return;
+        }
         if let Opnd::Reg(reg, Table::Dense { start, .. }) = src
             && len >= WIDE
             && dst.row >= len

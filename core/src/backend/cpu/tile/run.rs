@@ -6,14 +6,15 @@ use std::ops::Range;
 use super::super::halt::{Halt, Ran};
 use super::super::memory::{Memory, Span};
 use super::super::run::Run;
+use super::super::simd::aligned::AlignedVec;
 use super::super::simd::chain::Stream;
-use super::super::simd::dense::{Outer, dense_accumulate_outer};
 use super::super::simd::elementwise::{Operand, binary, select, threefry, unary};
 use super::super::simd::isa::Isa;
 use super::super::simd::permutation::permutation;
 use super::super::simd::reduce::{Reduction, accumulate_rows, finish_rows, reduce_outer};
 use super::super::simd::row_product::row_product;
-use super::link::{Linked, TilePart, link};
+use super::super::simd::rows::{sum_rows, turn_rows, turn_sums};
+use super::link::{Linked, TilePart, link, packs};
 use super::shares::{Desk, Shares, Workspace};
 use super::{Instr, Mem, Opnd, Reg, Table, Tile, TileLoop};
 use crate::backend::Interrupt;
@@ -27,7 +28,10 @@ pub(super) struct Frame<'a> {
     scratch: Span,
     /// Rows that a matrix product transposes.
     pub(super) spare: Vec<f32>,
-    group: usize,
+    /// Weights that row-major products have turned, and the group of each.
+    pub(super) packed: AlignedVec,
+    pub(super) packed_for: Vec<usize>,
+    pub(super) group: usize,
     /// First row of the tile in its group, and how many of its lanes are rows.
     pub(super) row: usize,
     pub(super) valid: usize,
@@ -60,7 +64,8 @@ impl Tile {
         sums.grow(per_slice * tasks)?;
         let partials = Span::of(sums.as_mut_slice());
         let shared: &Memory<'_> = mem;
-        let parts = self.linked.get_or_init(|| link(&self.code, &self.registers, self.lanes));
+        let parts = self.linked.get_or_init(|| link(self));
+        let packs = packs(parts);
         let work = |worker: usize, desk: &mut Desk| {
             let mut frame = Frame {
                 tile: self,
@@ -68,6 +73,8 @@ impl Tile {
                 isa,
                 scratch: Span::of(desk.scratch.as_mut_slice()),
                 spare: std::mem::take(&mut desk.spare),
+                packed: std::mem::take(&mut desk.packed),
+                packed_for: vec![usize::MAX; packs],
                 group: 0,
                 row: 0,
                 valid: 0,
@@ -95,7 +102,7 @@ impl Tile {
                     row += frame.valid;
                 }
             }
-            (desk.spare, desk.values) = (frame.spare, frame.values);
+            (desk.spare, desk.values, desk.packed) = (frame.spare, frame.values, frame.packed);
         };
         #[cfg(feature = "parallel")]
         if let [first, others @ ..] = &mut desks[..workers]
@@ -117,6 +124,7 @@ impl Tile {
             return Err(Halt::Interrupted);
         }
         let sums = sums.as_slice();
+        let turned = &mut desks[0].spare;
         for (terminal, start) in self.terminals.iter().zip(&starts) {
             for g in 0..self.groups {
                 let out = mem.words_mut(terminal.dst);
@@ -124,7 +132,11 @@ impl Tile {
                 for s in 0..slices {
                     let part = &sums[(g * slices + s) * per_slice + start..][..terminal.size * terminal.lanes];
                     let part: &[f32] = bytemuck::cast_slice(part);
-                    if terminal.lanes == 16 {
+                    if terminal.turned {
+                        turned.resize(part.len(), 0.0);
+                        turn_sums(isa, turned, part);
+                        finish_rows(Reduction::Sum, out, turned, s == 0);
+                    } else if terminal.lanes == 16 {
                         finish_rows(Reduction::Sum, out, part, s == 0);
                     } else if s == 0 {
                         out.copy_from_slice(part);
@@ -290,19 +302,17 @@ impl Frame<'_> {
             Instr::RowSum { terminal, src } => {
                 let t = &self.tile.terminals[*terminal];
                 let acc = self.partial(starts[*terminal], t.size * 16);
-                accumulate_rows(isa, Reduction::Sum, acc, self.reg(*src), self.lanes, 0..self.valid);
+                match t.turned {
+                    true => sum_rows(isa, acc, &self.reg(*src)[..self.valid * t.size]),
+                    false => accumulate_rows(isa, Reduction::Sum, acc, self.reg(*src), self.lanes, 0..self.valid),
+                }
             }
-            Instr::RowOuter { terminal, a: (a, a0, k), b: (b, b0, n) } => {
-                let acc = self.partial(starts[*terminal], k * n);
-                let outer = Outer {
-                    a: &self.reg(*a)[a0 * self.lanes..],
-                    g: &self.reg(*b)[b0 * self.lanes..],
-                    k: *k,
-                    n: *n,
-                    stride: self.lanes,
-                    rows: self.valid,
-                };
-                dense_accumulate_outer(isa, acc, *n, outer, &mut self.spare);
+            Instr::RowOuter { terminal, a, b } => {
+                let acc = self.partial(starts[*terminal], a.2 * b.2);
+                self.outer(acc, *a, *b);
+            }
+            Instr::Turn { dst, src } => {
+                turn_rows(isa, self.reg_mut(*dst), self.lanes, self.reg_mut(*src), self.valid);
             }
             // Parts of their own.
             Instr::Dense(_) | Instr::Loop(_) => {}

@@ -2,6 +2,7 @@
 
 use super::super::buffer::Words;
 use super::super::order::slice_len;
+use super::super::simd::aligned::AlignedVec;
 use super::Tile;
 
 /// Operations below which a second thread costs more than it saves.
@@ -22,6 +23,7 @@ pub(super) struct Desk {
     pub(super) scratch: Words,
     pub(super) spare: Vec<f32>,
     pub(super) values: Vec<f32>,
+    pub(super) packed: AlignedVec,
 }
 
 /// How the tiles of a group are shared by threads, and the words that this takes.

@@ -198,3 +198,50 @@ fn groups_with_large_matrices_have_tiles_of_their_own() {
     assert_eq!(lowered.steps.iter().filter_map(groups).max(), Some(20));
     same(&program, &[("x", vec![20, 4, 9]), ("w", vec![20, 9, 9])]);
 }
+
+/// A network of wide layers with two heads, its gradients and a step: layers run row by row.
+fn wide(cx: &mut Context, s: usize, b: usize, width: usize, act: &dyn Fn(Tensor) -> Tensor) {
+    let x = cx.input("x", &[s, b, 5], DType::F32);
+    let theta = cx.state("theta", &[s, 5 * width + width + width * width + width + 3 * width], DType::F32);
+    let mut at = 0;
+    let mut part = |shape: &[usize]| {
+        let len: usize = shape.iter().product();
+        at += len;
+        theta.slice(1, at - len, at).reshape(&[&[s][..], shape].concat())
+    };
+    let parts = [part(&[5, width]), part(&[1, width]), part(&[width, width]), part(&[1, width]), part(&[width, 3])];
+    let (_, grads) = crate::grad::value_and_grad(&parts, |parts| {
+        let [w1, b1, w2, b2, w3] = parts else { return Tensor::poison() };
+        let h1 = act(x.matmul(*w1) + *b1);
+        let h2 = act(h1.matmul(*w2) + *b2);
+        let y = h2.matmul(*w3);
+        (y.slice(2, 0, 1) * y.slice(2, 1, 2)).square().mean(&[1, 2]).sum_all() + h2.square().mean(&[1, 2]).sum_all()
+    });
+    let flat = |t: &Tensor| t.reshape(&[s, t.len() / s]);
+    let g = Tensor::concat(&grads.iter().map(flat).collect::<Vec<_>>(), 1);
+    cx.update("theta", theta - g * 0.1);
+}
+
+#[test]
+fn wide_layers_are_the_same_bits_row_by_row() {
+    let acts: [(&str, &dyn Fn(Tensor) -> Tensor); 4] = [
+        ("tanh", &|x| x.tanh()),
+        ("relu", &|x| x.max(Tensor::constant_f32(0.0))),
+        ("swish", &|x| x * (1.0 + (-x).exp()).recip()),
+        ("linear", &|x| x),
+    ];
+    for (name, act) in acts {
+        let all = [(1, 1, 16), (2, 5, 16), (1, 100, 64), (3, 17, 32), (2, 300, 48), (1, 1500, 16), (5, 31, 80)];
+        for (s, b, width) in if cfg!(miri) { &all[..1] } else { &all[..] } {
+            let len = 5 * width + width + width * width + width + 3 * width;
+            let f = |cx: &mut Context| wide(cx, *s, *b, *width, act);
+            same(&f, &[("x", vec![*s, *b, 5]), ("theta", vec![*s, len])]);
+            let plan = Program::plan_of(PlanOptions::default(), f).unwrap();
+            let rows = |step: &LoweredStep| match step {
+                LoweredStep::Tile(tile) => tile.majors.contains(&super::Major::Rows),
+                _ => false,
+            };
+            assert!(lower(&plan, true, 1).unwrap().steps.iter().any(rows), "{name} {s} {b} {width}");
+        }
+    }
+}
