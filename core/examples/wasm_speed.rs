@@ -132,7 +132,7 @@ fn kernels() -> Vec<Case> {
     let (a, b, mut c, mut scratch) = (values(size * size), values(size * size), values(size * size), Vec::new());
     let run = move || {
         let (a, b) = (Strided { values: black_box(&a), row: size, col: 1 }, Strided { values: &b, row: size, col: 1 });
-        gemm(isa, &mut c, size, a, b, GemmDims { m: size, k: size, n: size }, &mut scratch);
+        gemm(isa, &mut c, size, a, b, GemmDims { m: size, k: size, n: size, over_rows: false }, &mut scratch);
     };
     add(format!("product {size}x{size}x{size}, FLOP"), flops(size, size, size), Box::new(run));
     let len = 4096;

@@ -244,7 +244,7 @@ fn matmul(mem: &Memory<'_>, step: &NodeStep, [ta, tb]: [bool; 2], run: &Run<'_>)
             for (i, c) in c.chunks_mut(breath * n).enumerate().take_while(|_| !run.interrupt.asked()) {
                 let a = Strided { values: &da[oa + (first + i * breath) * am..], row: am, col: ak };
                 let b = Strided { values: &db[ob..], row: bk, col: bn };
-                gemm(run.isa, c, n, a, b, GemmDims { m: c.len() / n, k, n }, &mut scratch);
+                gemm(run.isa, c, n, a, b, GemmDims { m: c.len() / n, k, n, over_rows: ta }, &mut scratch);
             }
         };
         #[cfg(feature = "parallel")]

@@ -2,7 +2,8 @@
 //!
 //! A tile `[M][R]` holds M values for each of R lanes (rows of a batch), R a multiple of 16. Every element of a result
 //! is one chain of multiply-adds in order of the summed index, cut by [`slice_len`]; the chain fuses (one rounding per
-//! step) where [`Isa::fuses`]. Tile shapes and packing do not change a bit.
+//! step) where [`Isa::fuses`]. Tile shapes and packing do not change a bit. Narrow products have an order of their own,
+//! [`super::dots`].
 
 use super::lanes::LANES;
 use super::pack::pack_tile;

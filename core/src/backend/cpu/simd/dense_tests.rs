@@ -149,7 +149,7 @@ fn gemm_equals_a_scalar_loop() {
             let turned = (Strided { values: &a, row: 1, col: m }, Strided { values: &b, row: n, col: 1 });
             for (a, b) in [plain, turned] {
                 let mut got = vec![7.0; m * c_row];
-                gemm(isa, &mut got, c_row, a, b, GemmDims { m, k, n }, &mut scratch);
+                gemm(isa, &mut got, c_row, a, b, GemmDims { m, k, n, over_rows: true }, &mut scratch);
                 for i in 0..m {
                     for j in 0..n {
                         let term = |t: usize| (a.values[i * a.row + t * a.col], b.values[t * b.row + j * b.col]);

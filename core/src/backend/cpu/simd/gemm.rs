@@ -1,5 +1,6 @@
 //! The general matrix product, for whatever does not fit the tiles of [`super::dense`].
 
+use super::dots::{Dots, dots, in_lanes};
 use super::elementwise::{BinaryOp, Operand, binary};
 use super::lanes::LANES;
 use super::pack::pack;
@@ -22,6 +23,8 @@ pub struct GemmDims {
     pub k: usize,
     /// Columns of B and C.
     pub n: usize,
+    /// The summed index is that of rows, as in weight gradients: sums never have the order of narrow products.
+    pub over_rows: bool,
 }
 
 /// c\[i\]\[j\] = Σ over t of a(i, t) · b(t, j), in the order that [`super::dense`] states. Rows of `c` are
@@ -40,7 +43,7 @@ pub fn gemm(
     dims: GemmDims,
     scratch: &mut Vec<f32>,
 ) {
-    let GemmDims { m, k, n } = dims;
+    let GemmDims { m, k, n, over_rows } = dims;
     a.check("gemm A", m, k);
     b.check("gemm B", k, n);
     if m == 0 || n == 0 {
@@ -53,6 +56,9 @@ pub fn gemm(
             c[i * c_row..][..n].fill(0.0);
         }
         return;
+    }
+    if !over_rows && in_lanes(k, n) {
+        return narrow(isa, c, c_row, a, b, [m, k, n], scratch);
     }
     let padded = n.next_multiple_of(LANES);
     let slice = slice_len(k);
@@ -124,5 +130,42 @@ pub fn gemm(
                 binary(isa, BinaryOp::Add, row, Operand::Dst, Operand::Slice(part));
             }
         }
+    }
+}
+
+/// A product of few columns, by [`dots`].
+fn narrow(
+    isa: Isa,
+    c: &mut [f32],
+    c_row: usize,
+    a: Strided<'_>,
+    b: Strided<'_>,
+    [m, k, n]: [usize; 3],
+    scratch: &mut Vec<f32>,
+) {
+    let turns_a = a.col != 1;
+    let rows = if turns_a { BLOCK.min(m) } else { m };
+    let sizes = [n * k, if turns_a { rows.next_multiple_of(LANES) * k } else { 0 }];
+    if scratch.len() < sizes.iter().sum() {
+        scratch.resize(sizes.iter().sum(), 0.0);
+    }
+    let (turned_b, turned_a) = scratch.split_at_mut(sizes[0]);
+    let copy = |to: &mut [f32], x: Strided<'_>, first: usize| {
+        for (i, row) in to.chunks_exact_mut(k).enumerate() {
+            row.iter_mut().enumerate().for_each(|(t, y)| *y = x.values[(first + i) * x.row + t * x.col]);
+        }
+    };
+    copy(turned_b, Strided { values: b.values, row: b.col, col: b.row }, 0);
+    for first in (0..m).step_by(rows) {
+        let rows = rows.min(m - first);
+        let a = match turns_a {
+            true => {
+                copy(&mut turned_a[..rows * k], a, first);
+                (&turned_a[..rows * k], k)
+            }
+            false => (&a.values[first * a.row..], a.row),
+        };
+        let operands = Dots { a, w: (&*turned_b, k), bias: None, sizes: [rows, k, n] };
+        dots(isa, &mut c[first * c_row..], [c_row, 1], operands);
     }
 }

@@ -9,6 +9,7 @@
 pub mod aligned;
 pub mod chain;
 pub mod dense;
+pub mod dots;
 pub mod elementwise;
 pub mod few;
 pub mod gemm;

@@ -1,12 +1,13 @@
 //! Products of rows with matrices of their own: small ones, such as the linear policies of a population's candidates.
 
+use super::dots::{in_lanes, tree_of_lanes};
 use super::lanes::LANES;
 use super::slice_len;
 use super::vector::{Vector, per_vector};
 use crate::backend::cpu::simd::isa::Isa;
 
 /// out\[n\]\[r\] = Σ over k of a\[k\]\[r\] · w\[k\]\[n\]\[r\], the same bits as
-/// [`super::dense::dense`] with the matrix of each lane.
+/// [`super::dense::dense`] with the matrix of each lane, or [`super::dots::dots_of_lanes`] where that is the order.
 ///
 /// # Panics
 /// If sizes and lengths disagree, `r` is no multiple of 16, or k is so large that sums are cut into slices.
@@ -34,11 +35,18 @@ unsafe fn body<V: Vector>(RowProduct { k, n, r, a, w, out }: RowProduct) {
         for j in 0..n {
             // SAFETY: i < k, j < n, and a register's lanes from `lane` on are within r, a multiple of 16.
             unsafe {
-                let mut acc = V::splat(0.0);
-                for i in 0..k {
-                    acc = V::load(w.add((i * n + j) * r + lane)).mul_add(V::load(a.add(i * r + lane)), acc);
+                // One chain, or as many as [`in_lanes`] asks for.
+                let mut acc = [V::splat(0.0); LANES];
+                let chains = if in_lanes(k, n) { LANES } else { 1 };
+                for t in (0..k).step_by(chains) {
+                    for l in 0..chains {
+                        let i = t + l;
+                        let x = V::load(a.add(i * r + lane));
+                        acc[l] = V::load(w.add((i * n + j) * r + lane)).mul_add(x, acc[l]);
+                    }
                 }
-                acc.store(out.add(j * r + lane));
+                let sum = if chains > 1 { tree_of_lanes(acc) } else { acc[0] };
+                sum.store(out.add(j * r + lane));
             }
         }
     }
@@ -48,11 +56,17 @@ unsafe fn body<V: Vector>(RowProduct { k, n, r, a, w, out }: RowProduct) {
 mod tests {
     use super::*;
     use crate::backend::cpu::simd::dense::{DenseDims, Epilogue, dense};
+    use crate::backend::cpu::simd::dots::{LaneDots, dots_of_lanes};
     use crate::backend::cpu::simd::strided::Strided;
 
     #[test]
     fn each_lane_equals_a_layer_with_its_matrix() {
-        let (k, n, r) = (5, 3, 32);
+        for (k, n, r) in [(5, 3, 32), (48, 2, 16), (32, 16, 16)] {
+            check(k, n, r);
+        }
+    }
+
+    fn check(k: usize, n: usize, r: usize) {
         let values = |len: usize, step: f32| (0..len).map(|i| (i as f32 * step).sin()).collect::<Vec<f32>>();
         let (a, w) = (values(k * r, 0.7), values(k * n * r, 0.3));
         for isa in Isa::available() {
@@ -62,7 +76,10 @@ mod tests {
                 let own: Vec<f32> = w.iter().skip(lane).step_by(r).copied().collect();
                 let mut one = vec![f32::NAN; n * r];
                 let matrix = Strided { values: &own, row: n, col: 1 };
-                dense(isa, &mut one, &a, matrix, None, DenseDims { k, n, r }, Epilogue::Linear);
+                match in_lanes(k, n) {
+                    true => dots_of_lanes(isa, &mut one, LaneDots { a: &a, w: matrix, bias: None }, [k, n, r]),
+                    false => dense(isa, &mut one, &a, matrix, None, DenseDims { k, n, r }, Epilogue::Linear),
+                }
                 for j in 0..n {
                     assert_eq!(
                         out[j * r + lane].to_bits(),

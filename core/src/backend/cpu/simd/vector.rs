@@ -23,6 +23,16 @@ pub(crate) trait Vector: Copy {
     unsafe fn relu(self) -> Self;
     /// 0 where x < 0, else self.
     unsafe fn gate(self, x: Self) -> Self;
+    /// The sum of 16 values by the tree of [`super::reduce`], in the first registers of four that hold 16 lanes.
+    #[inline(always)]
+    unsafe fn tree([a, b, c, d]: [Self; 4]) -> f32 {
+        // SAFETY: by the caller's promise; a register of the baseline has four lanes.
+        unsafe {
+            let mut sum = [0.0; 4];
+            a.add(c).add(b.add(d)).store(sum.as_mut_ptr());
+            (sum[0] + sum[2]) + (sum[1] + sum[3])
+        }
+    }
     /// dst\[c\]\[r\] = src\[r\]\[c\] for 16 × 16 values with rows `src_row` and `dst_row` apart.
     unsafe fn transpose(dst: *mut f32, dst_row: usize, src: *const f32, src_row: usize);
 }
@@ -95,6 +105,13 @@ mod x86 {
             unsafe { _mm512_maskz_mov_ps(_mm512_cmp_ps_mask::<_CMP_NLT_UQ>(x, _mm512_setzero_ps()), self) }
         }
         #[inline(always)]
+        unsafe fn tree(parts: [Self; 4]) -> f32 {
+            unsafe {
+                let high = _mm512_extractf32x8_ps::<1>(parts[0]);
+                sum8(_mm256_add_ps(_mm512_castps512_ps256(parts[0]), high))
+            }
+        }
+        #[inline(always)]
         unsafe fn transpose(dst: *mut f32, dst_row: usize, src: *const f32, src_row: usize) {
             for q in 0..4 {
                 unsafe {
@@ -110,6 +127,21 @@ mod x86 {
                     _mm512_storeu_ps(dst.add(3 * dst_row), _mm512_shuffle_ps::<0xee>(t1, t3));
                 }
             }
+        }
+    }
+
+    /// The sum of eight values: halves are added until one is left.
+    #[inline(always)]
+    unsafe fn sum8(x: __m256) -> f32 {
+        unsafe { sum4(_mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps::<1>(x))) }
+    }
+
+    /// The sum of four values: halves are added until one is left.
+    #[inline(always)]
+    unsafe fn sum4(x: __m128) -> f32 {
+        unsafe {
+            let two = _mm_add_ps(x, _mm_movehl_ps(x, x));
+            _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps::<1>(two, two)))
         }
     }
 
@@ -155,6 +187,10 @@ mod x86 {
         #[inline(always)]
         unsafe fn gate(self, x: Self) -> Self {
             unsafe { _mm256_andnot_ps(_mm256_cmp_ps::<_CMP_LT_OQ>(x, _mm256_setzero_ps()), self) }
+        }
+        #[inline(always)]
+        unsafe fn tree(parts: [Self; 4]) -> f32 {
+            unsafe { sum8(_mm256_add_ps(parts[0], parts[1])) }
         }
         #[inline(always)]
         unsafe fn transpose(dst: *mut f32, dst_row: usize, src: *const f32, src_row: usize) {
@@ -219,6 +255,10 @@ mod x86 {
         #[inline(always)]
         unsafe fn gate(self, x: Self) -> Self {
             unsafe { _mm_andnot_ps(_mm_cmplt_ps(x, _mm_setzero_ps()), self) }
+        }
+        #[inline(always)]
+        unsafe fn tree([a, b, c, d]: [Self; 4]) -> f32 {
+            unsafe { sum4(_mm_add_ps(_mm_add_ps(a, c), _mm_add_ps(b, d))) }
         }
         #[inline(always)]
         unsafe fn transpose(dst: *mut f32, dst_row: usize, src: *const f32, src_row: usize) {

@@ -1,12 +1,13 @@
 //! Runs products with what follows them, part by part.
 
 use super::super::simd::dense::{DenseDims, Epilogue, dense};
+use super::super::simd::dots::{LaneDots, dots_of_lanes, in_lanes};
 use super::super::simd::elementwise::{Operand, UnaryOp, unary};
 use super::super::simd::few::{dense_few, few, turn};
 use super::super::simd::strided::Strided;
 use super::link::{DenseLayer, Inside};
 use super::run::Frame;
-use super::{Dense, Major, Reg, Table};
+use super::{Dense, Major, Mem, Reg, Table};
 
 impl Frame<'_> {
     #[inline(never)]
@@ -14,26 +15,22 @@ impl Frame<'_> {
         if self.tile.majors[layer.product.dst] == Major::Rows {
             return self.row_layer(layer);
         }
+        if layer.product.of_rows(&self.tile.majors) {
+            return self.narrow_layer(layer);
+        }
         let product = &layer.product;
         let Dense { dst, a, w, strides: [ks, ns, k, n], bias, .. } = product;
         let (isa, lanes) = (self.isa, self.lanes);
         let (words, at) = self.base(w);
         let w: &[f32] = bytemuck::cast_slice(&words[at..]);
         let mut flat = Vec::new();
-        let bias = bias.as_ref().map(|b| {
-            let (words, at) = self.base(b);
-            let values: &[f32] = bytemuck::cast_slice(words);
-            match &b.table {
-                Table::Dense { start, .. } => Strided { values: &values[at + start..], row: 1, col: 0 },
-                Table::Repeat { at: i, .. } => Strided { values: &values[at + i..], row: 0, col: 0 },
-                table => {
-                    flat.extend((0..table.len()).map(|m| values[at + table.at(m)]));
-                    Strided { values: &[], row: 1, col: 0 }
-                }
-            }
-        });
-        let bias = bias.map(|b| if b.values.is_empty() { Strided { values: &flat, ..b } } else { b });
+        let bias = bias.as_ref().map(|b| self.bias(b, &mut flat));
         let (whole, strided) = (DenseDims { k: *k, n: *n, r: lanes }, Strided { values: w, row: *ks, col: *ns });
+        if in_lanes(*k, *n) {
+            // Narrow: nothing has been moved into it.
+            let input = &self.reg(a.0)[a.1 * lanes..];
+            return dots_of_lanes(isa, self.reg_mut(*dst), LaneDots { a: input, w: strided, bias }, [*k, *n, lanes]);
+        }
         let rows = few(strided, bias, whole, self.valid);
         let mut spare = std::mem::take(&mut self.spare);
         if rows.is_some() {
@@ -55,6 +52,20 @@ impl Frame<'_> {
             _ => self.in_parts(layer, strided, bias, rows, &mut spare),
         }
         self.spare = spare;
+    }
+
+    /// The bias of a product: element (n, 0). `flat` is where it is copied to if no strides tell its places.
+    pub(super) fn bias<'s>(&self, bias: &Mem, flat: &'s mut Vec<f32>) -> Strided<'s> {
+        let (words, at) = self.base(bias);
+        let values: &'s [f32] = bytemuck::cast_slice(words);
+        match &bias.table {
+            Table::Dense { start, .. } => Strided { values: &values[at + start..], row: 1, col: 0 },
+            Table::Repeat { at: i, .. } => Strided { values: &values[at + i..], row: 0, col: 0 },
+            table => {
+                flat.extend((0..table.len()).map(|m| values[at + table.at(m)]));
+                Strided { values: flat, row: 1, col: 0 }
+            }
+        }
     }
 
     /// Where the kernel of a product of `n` blocks writes, and what it does with its results.

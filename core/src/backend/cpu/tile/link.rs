@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::super::simd::chain::{Chain, Job, Src, Work};
+use super::super::simd::dots::in_lanes;
 use super::super::simd::elementwise::{BinaryOp, UnaryOp};
 use super::{Dense, Instr, Major, Mem, Opnd, Reg, Table, Tile, TileLoop};
 
@@ -105,8 +106,11 @@ fn link_code(tile: &Tile, code: &[Instr], packed: &mut (usize, usize)) -> Vec<Ti
                 TilePart::Loop(TileLoop { code: Vec::new(), ..(**l).clone() }, inside)
             }
             Instr::Dense(product) => {
-                let [_, ns, k, n] = product.strides;
-                let turns = tile.majors[product.dst] == Major::Rows && ns != 1 && n > 1;
+                let [ks, ns, k, n] = product.strides;
+                let turns = match tile.majors[product.dst] {
+                    Major::Rows => ns != 1 && n > 1,
+                    Major::Lanes => product.of_rows(&tile.majors) && ks != 1,
+                };
                 let place = turns.then_some(*packed);
                 if turns {
                     *packed = (packed.0 + 1, packed.1 + k * n);
@@ -366,4 +370,13 @@ fn last(product: &Dense) -> Option<Reg> {
     let reads = |o: &&Opnd| !matches!(o, Opnd::Reg(reg, _) if !own(reg));
     let all = own(&product.dst) && made.iter().all(|(_, dst, src)| own(dst) && src.iter().all(reads));
     all.then_some(last)
+}
+
+impl Dense {
+    /// Tells whether this is a narrow product with lane-major results of row-major values.
+    pub fn of_rows(&self, majors: &[Major]) -> bool {
+        let [.., k, n] = self.strides;
+        let is_rows = |reg: Reg| majors.get(reg) == Some(&Major::Rows);
+        in_lanes(k, n) && is_rows(self.a.0) && !is_rows(self.dst)
+    }
 }

@@ -3,10 +3,12 @@
 //! Products of 16 outputs or a multiple of it are computed faster row by row (`simd::rows`), and elementwise work does
 //! not care how values lie as long as all of its operands lie alike. Everything else (environments, sampling, sums and
 //! parts of a row) wants lanes. So registers that elementwise work connects are row-major together, if a product makes
-//! one of them and nothing else writes any; where other work reads them they are turned.
+//! one of them and nothing else writes any; where other work reads them they are turned. Narrow products
+//! (`simd::dots`) read them as they are.
 
 use rustc_hash::FxHashMap;
 
+use super::super::simd::dots::in_lanes;
 use super::super::simd::rows::suits;
 use super::{Dense, Instr, Opnd, Reg, Table};
 
@@ -195,7 +197,10 @@ impl Turner<'_> {
                 _ if made.is_some_and(|dst| self.is_rows(dst)) => {}
                 Instr::Dense(product) if self.is_rows(product.dst) => {}
                 Instr::Dense(product) => {
-                    self.turn(&mut product.a.0);
+                    let [.., k, n] = product.strides;
+                    if !in_lanes(k, n) {
+                        self.turn(&mut product.a.0);
+                    }
                     self.reads(&mut product.after);
                 }
                 Instr::Store { src: Opnd::Reg(reg, Table::Dense { start: 0, len }), .. }
