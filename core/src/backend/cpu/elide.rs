@@ -108,6 +108,7 @@ fn terminal(step: &LoweredStep, value: ValueId) -> bool {
 fn store(code: &[Instr], value: ValueId) -> Option<&Mem> {
     code.iter().find_map(|i| match i {
         Instr::Store { dst, .. } if dst.value == value => Some(dst),
+        Instr::Update(update) => update.dst.iter().find(|dst| dst.value == value),
         Instr::Loop(l) => store(&l.code, value),
         _ => None,
     })
@@ -120,6 +121,12 @@ fn rows_fit(step: &LoweredStep, value: ValueId, mem: &Mem) -> bool {
         return true;
     }
     let Some(dst) = store(&tile.code, value) else { return false };
+    // A step that is not made leaves the old value of the same number.
+    let apart =
+        |instr: &Instr| matches!(instr, Instr::Update(update) if update.replaced(value).is_some_and(|old| old != mem));
+    if tile.code.iter().any(apart) {
+        return false;
+    }
     let still = |m: &Mem| m.time.iter().all(|t| *t == 0);
     let width = dst.table.len();
     let same_group = mem.group == dst.group || tile.groups == 1;
@@ -163,6 +170,7 @@ fn tile_reads<'a>(code: &'a [Instr], f: &mut dyn FnMut(ValueId, Read<'a>)) {
             Instr::Load { src, .. } => f(src.value, Read::Rows(src)),
             Instr::Dense(d) => [&d.w].into_iter().chain(&d.bias).for_each(|mem| f(mem.value, Read::Any)),
             Instr::Gather { table, .. } => f(table.value, Read::Any),
+            Instr::Update(update) => update.src.iter().for_each(|src| f(src.value, Read::Rows(src))),
             Instr::Loop(l) => tile_reads(&l.code, f),
             _ => {}
         }

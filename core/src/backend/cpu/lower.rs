@@ -25,9 +25,14 @@ pub fn lower(plan: &Plan, tiles: bool, threads: usize) -> Result<Lowered> {
 
 impl<'a> Lowering<'a> {
     fn schedule(&mut self, schedule: &KernelSchedule, outs: &[NodeId]) -> Result<()> {
-        let kernels = &units(self.graph, schedule);
+        let kernels = &mut units(self.graph, schedule);
         self.users(kernels, outs);
         let mut done = vec![false; kernels.len()];
+        if self.tiles {
+            self.updates = tile::find_updates(self, kernels, &mut done);
+            self.users(kernels, outs);
+        }
+        let kernels = &kernels[..];
         for k in 0..kernels.len() {
             while !done[k] {
                 let formed = match self.tiles && !kernels[k].nodes.is_empty() {
@@ -37,7 +42,7 @@ impl<'a> Lowering<'a> {
                 match formed {
                     Formed::Group(taken) => taken.into_iter().for_each(|t| done[t] = true),
                     Formed::Alone(k) => {
-                        self.kernel(&kernels[k], &|user| user == k || done.get(user).is_some_and(|done| *done))?;
+                        self.kernel(k, &kernels[k], &|user| user == k || done.get(user).is_some_and(|done| *done))?;
                         done[k] = true;
                     }
                 }
@@ -48,7 +53,10 @@ impl<'a> Lowering<'a> {
 
     /// One kernel, node by node. `read` tells which kernels have read their operands by then.
     #[inline(never)]
-    fn kernel(&mut self, kernel: &Kernel, read: &dyn Fn(usize) -> bool) -> Result<()> {
+    fn kernel(&mut self, k: usize, kernel: &Kernel, read: &dyn Fn(usize) -> bool) -> Result<()> {
+        if let Some(update) = self.updates.remove(&k) {
+            return self.update(&update);
+        }
         for &node in &kernel.nodes {
             if self.values.contains_key(&node) {
                 continue;
@@ -124,6 +132,10 @@ impl<'a> Lowering<'a> {
             id = graph.nodes[id as usize].src[0];
         };
         for (k, kernel) in kernels.iter().enumerate() {
+            if let Some(update) = self.updates.get(&k) {
+                update.reads().for_each(|id| visit(self.graph, id, k));
+                continue;
+            }
             for node in &kernel.nodes {
                 self.graph.nodes[*node as usize].src.iter().for_each(|s| visit(self.graph, *s, k));
             }

@@ -22,6 +22,7 @@ pub mod reduce;
 pub mod row_product;
 pub mod strided;
 mod sum;
+pub mod update;
 mod vector;
 
 /// Length of the slices that an axis of length `len` is cut into by sums and matrix products. Partial results of slices

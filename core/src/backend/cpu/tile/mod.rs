@@ -14,6 +14,7 @@ mod instr;
 mod layer;
 mod link;
 mod ops;
+mod optimiser;
 mod registers;
 mod rows;
 mod run;
@@ -23,9 +24,11 @@ mod shares;
 mod tests;
 
 use super::values::ValueId;
+use crate::backend::Census;
 
 pub use group::{Formed, form};
-pub use instr::{Dense, Instr, Mem, Opnd, Reg, Table, TileLoop};
+pub use instr::{Dense, Instr, Mem, Opnd, Reg, Table, TileLoop, Update};
+pub use optimiser::{Updates, find as find_updates};
 pub use shares::Workspace;
 
 /// A sum over rows.
@@ -37,6 +40,14 @@ pub struct Terminal {
     pub size: usize,
     /// Partial sums have 16 lanes each (a row sum), or one (an outer product).
     pub lanes: usize,
+}
+
+impl Tile {
+    /// Numbers of kernels for whole formulas.
+    pub fn census(&self) -> Census {
+        let step = |instr: &&Instr| matches!(instr, Instr::Update(_));
+        Census { optimiser_steps: self.code.iter().filter(step).count() }
+    }
 }
 
 /// A group of nodes compiled for tiles of rows.

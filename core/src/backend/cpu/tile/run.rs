@@ -304,6 +304,7 @@ impl Frame<'_> {
                 };
                 dense_accumulate_outer(isa, acc, *n, outer, &mut self.spare);
             }
+            Instr::Update(update) => self.update(update),
             // Parts of their own.
             Instr::Dense(_) | Instr::Loop(_) => {}
         }
