@@ -5,9 +5,10 @@ use rustc_hash::FxHashSet;
 use super::steps::{Lowered, LoweredStep, ScanStep};
 use super::tile::{Instr, Mem, Opnd};
 use super::values::{Storage, ValueId, View};
+use crate::tensor::Op;
 
 /// How a step reads a value.
-enum Read<'a> {
+pub(super) enum Read<'a> {
     /// Each row of a tile its own.
     Rows(&'a Mem),
     /// The first value of a carry, all of it.
@@ -43,7 +44,7 @@ impl Lowered {
         }
     }
 
-    fn is_whole_temp(&self, view: &View) -> bool {
+    pub(super) fn is_whole_temp(&self, view: &View) -> bool {
         matches!(self.storage[view.value], Storage::Temp(len) if len == view.len())
             && view.offset == 0
             && view.is_contiguous()
@@ -139,10 +140,14 @@ fn rows_fit(step: &LoweredStep, value: ValueId, mem: &Mem) -> bool {
 }
 
 /// Call `f` for every value that a step reads.
-fn reads<'a>(step: &'a LoweredStep, f: &mut dyn FnMut(ValueId, Read<'a>)) {
+pub(super) fn reads<'a>(step: &'a LoweredStep, f: &mut dyn FnMut(ValueId, Read<'a>)) {
     match step {
         LoweredStep::Copy { src, .. } => f(src.value, Read::Any),
-        LoweredStep::Node(n) => n.src.iter().for_each(|v| f(v.value, Read::Any)),
+        // A part of a concatenation that is there already is not read.
+        LoweredStep::Node(n) => {
+            let there = |v: &&View| matches!(n.op, Op::Concat { .. }) && v.value == n.dst[0];
+            n.src.iter().filter(|v| !there(v)).for_each(|v| f(v.value, Read::Any));
+        }
         LoweredStep::Scan(s) => {
             for c in &s.carries {
                 let whole = c.init == View::whole(c.init.value, &c.init.shape);

@@ -19,6 +19,7 @@ pub fn lower(plan: &Plan, tiles: bool, threads: usize) -> Result<Lowered> {
     this.replacing = plan.results.iter().flat_map(|(node, arg)| replacing(&plan.graph, *node, *arg)).collect();
     this.schedule(&plan.schedule, &outs)?;
     this.results(&plan.results)?;
+    this.out.join_terminals(&[]);
     this.out.elide_results();
     Ok(this.out)
 }
@@ -194,6 +195,8 @@ impl<'a> Lowering<'a> {
         body.carried = params[1..1 + n].to_vec();
         body.schedule(schedule, &scan.body.outs)?;
         let outs: Vec<View> = scan.body.outs.iter().map(|o| body.view(*o)).collect::<Result<_>>()?;
+        let read: Vec<ValueId> = outs.iter().map(|view| view.value).collect();
+        body.out.join_terminals(&read);
         let kept = self.outs(id, scan.body.outs.len());
         let mut carries = Vec::new();
         for i in 0..n {
@@ -280,7 +283,7 @@ fn replacing(graph: &Graph, mut node: NodeId, arg: usize) -> Vec<NodeId> {
 mod tests {
     use super::*;
     use crate::program::PlanOptions;
-    use crate::{Context, DType, Program};
+    use crate::{Context, DType, Program, Tensor};
 
     fn steps(f: impl FnOnce(&mut Context)) -> String {
         let plan = Program::plan_of(PlanOptions { fuse: false, ..Default::default() }, f).unwrap();
@@ -306,5 +309,24 @@ mod tests {
             cx.update("w", w - g * 0.1);
         });
         assert_eq!(found, "tile2 tile0 tile0 copy copy");
+    }
+
+    #[test]
+    fn gradients_are_summed_where_they_are_joined() {
+        let joined = |used_alone: bool| {
+            steps(|cx| {
+                let x = cx.input("x", &[2, 100, 5], DType::F32);
+                let w = cx.state("w", &[2, 5, 7], DType::F32);
+                let h = x.matmul(w).tanh();
+                let flat = |t: Tensor| t.reshape(&[2, t.len() / 2]);
+                let (dw, db) = (x.matmul_with(h, true, false), h.sum_keep(1));
+                cx.output("joined", Tensor::concat(&[flat(dw), flat(db)], 1));
+                if used_alone {
+                    cx.output("bias", db);
+                }
+            })
+        };
+        assert_eq!(joined(false), "tile2 copy");
+        assert_eq!(joined(true), "tile2 concat copy copy");
     }
 }

@@ -23,6 +23,7 @@ mod elide;
 mod exec;
 mod footprint;
 pub(super) mod halt;
+mod join;
 mod layout;
 // With threads, and with sizes that WebAssembly cannot address.
 #[cfg(all(test, target_pointer_width = "64"))]

@@ -34,8 +34,12 @@ pub use shares::Workspace;
 /// A sum over rows.
 #[derive(Clone, Debug)]
 pub struct Terminal {
-    /// The value that gets the sum: `[groups, size]`, dense.
+    /// The value that gets the sum: `[groups, size]`.
     pub dst: ValueId,
+    /// Position of the first element in it.
+    pub offset: usize,
+    /// Distance of groups.
+    pub group: usize,
     /// Elements per group.
     pub size: usize,
     /// Partial sums have 16 lanes each (a row sum), or one (an outer product).

@@ -117,7 +117,7 @@ impl Finder<'_> {
     fn at(mut self, id: NodeId) -> Option<(Found, Vec<NodeId>)> {
         let node = &self.low.graph.nodes[id as usize];
         let [_, rows] = node.shape[..] else { return None };
-        if rows < FEW || node.dtype != DType::F32 || !self.is_result(id) {
+        if rows < FEW || node.dtype != DType::F32 {
             return None;
         }
         let (go, new, old) = match node.op {
@@ -132,6 +132,11 @@ impl Finder<'_> {
             self.inner.push(new);
         }
         let mut found = self.average(theta, change).or_else(|| self.step(theta, change, go))?;
+        // Short formulas are common within longer work, which had better stay together.
+        let is_short = !matches!(found.rule, Rule::Adam | Rule::RmsProp);
+        if is_short && !found.dst.iter().chain([&id]).all(|id| self.is_result(*id)) {
+            return None;
+        }
         (found.go, found.dst) = (go, [&found.dst[..], &[id]].concat());
         self.inner.retain(|id| !found.src.contains(id));
         self.inner.sort_unstable_by(|a, b| b.cmp(a));
@@ -211,14 +216,13 @@ impl Finder<'_> {
     /// The result that holds a new moment, and the old one.
     fn kept(&mut self, new: NodeId, old: Option<NodeId>, go: Option<NodeId>) -> Option<(NodeId, NodeId)> {
         let Some(go) = go else {
-            return old.filter(|_| self.is_result(new)).map(|old| (new, old));
+            return old.map(|old| (new, old));
         };
         let graph = self.low.graph;
         let chosen = |unit: &usize| {
             let id = *self.ids.get(*unit)?;
             let node = &graph.nodes[id as usize];
-            let fits =
-                node.op == Op::Select && node.src[1] == new && self.is_same(node.src[0], go) && self.is_result(id);
+            let fits = node.op == Op::Select && node.src[1] == new && self.is_same(node.src[0], go);
             fits.then(|| (id, node.src[2]))
         };
         let (id, kept) = self.low.users.get(&new)?.iter().find_map(chosen)?;

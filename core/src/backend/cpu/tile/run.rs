@@ -120,7 +120,8 @@ impl Tile {
         for (terminal, start) in self.terminals.iter().zip(&starts) {
             for g in 0..self.groups {
                 let out = mem.words_mut(terminal.dst);
-                let out: &mut [f32] = bytemuck::cast_slice_mut(&mut out[g * terminal.size..][..terminal.size]);
+                let out: &mut [f32] =
+                    bytemuck::cast_slice_mut(&mut out[terminal.offset + g * terminal.group..][..terminal.size]);
                 for s in 0..slices {
                     let part = &sums[(g * slices + s) * per_slice + start..][..terminal.size * terminal.lanes];
                     let part: &[f32] = bytemuck::cast_slice(part);
