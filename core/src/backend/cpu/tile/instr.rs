@@ -282,9 +282,9 @@ pub enum Instr {
 pub struct Update {
     /// The formula.
     pub rule: Rule,
-    /// What it reads, in the order of the rule.
+    /// Rows that it reads, in the order of the rule.
     pub src: Vec<Mem>,
-    /// What it writes, which may be what it reads: new values of the last of `src`.
+    /// Rows that it writes, which may be those that it reads: new values of the last of `src`.
     pub dst: Vec<Mem>,
     /// Numbers that all rows of a group share, in the order of the rule.
     pub shared: Vec<Opnd>,
@@ -293,7 +293,7 @@ pub struct Update {
 }
 
 impl Update {
-    /// What a new value replaces.
+    /// The old value of a new one.
     pub fn replaced(&self, new: ValueId) -> Option<&Mem> {
         let i = self.dst.iter().position(|dst| dst.value == new)?;
         self.src.get(self.src.len() - self.dst.len() + i)
