@@ -5,8 +5,8 @@
 //! fast way (`tile`) finds chains of row-local work and runs each tile by tile: `group` chooses what runs together, on
 //! which rows (`domain`), `build` and `scan` turn nodes into instructions, `fuse` and `link` join them, `registers`
 //! lets them share scratch, `layer`, `run` and `rows` run them. Before that, `optimiser` takes the steps of optimisers
-//! and of averages out: each is one kernel (`simd::update`). `elide` lets results be computed where they are wanted, and
-//! `join` sums over rows in their part of a concatenation.
+//! and of averages out: each is one kernel (`simd::update`). `elide` lets results be computed where they are wanted,
+//! and `join` sums over rows in their part of a concatenation.
 //!
 //! Tiles are lane-major, `[M][lanes]`, and not rows of features: a layer's weights are broadcast scalars and its inputs
 //! contiguous vectors, so products, transposed products and elementwise work need no packing and no horizontal sums;
