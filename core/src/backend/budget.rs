@@ -8,7 +8,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use super::{Counters, Executable, ScalarValue};
+use super::{Census, Counters, Executable, ScalarValue};
 use crate::backend::Buffer;
 use crate::program::{Footprint, Plan};
 use crate::{Error, Result, Shortage};
@@ -99,6 +99,10 @@ impl Executable for Leased {
 
     fn counters(&self) -> Counters {
         self.inner.counters()
+    }
+
+    fn census(&self) -> Census {
+        self.inner.census()
     }
 
     fn footprint(&self, plan: &Plan) -> Footprint {

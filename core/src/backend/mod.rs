@@ -2,6 +2,7 @@
 
 mod array;
 mod budget;
+mod census;
 mod counters;
 pub mod cpu;
 mod device;
@@ -21,6 +22,7 @@ use crate::{DType, Result};
 
 pub use array::Array;
 pub use budget::Lease;
+pub use census::Census;
 pub use counters::Counters;
 pub use device::Device;
 pub(crate) use device::{copied, room};
@@ -93,6 +95,11 @@ pub trait Executable {
     /// The host's costs of all runs so far.
     fn counters(&self) -> Counters {
         Counters::default()
+    }
+
+    /// Numbers of what it was compiled to.
+    fn census(&self) -> Census {
+        Census::default()
     }
 
     /// The memory that it takes.

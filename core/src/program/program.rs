@@ -10,7 +10,7 @@ use crate::backend::Array;
 use crate::backend::reference::NonFinite;
 #[cfg(feature = "debug")]
 use crate::backend::reference::{Value, first_non_finite};
-use crate::backend::{Buffer, Counters, Executable, ScalarValue};
+use crate::backend::{Buffer, Census, Counters, Executable, ScalarValue};
 use crate::tensor::Graph;
 #[cfg(feature = "debug")]
 use crate::tensor::NodeId;
@@ -124,6 +124,11 @@ impl Program {
     /// The host's costs of all runs so far.
     pub fn counters(&self) -> Counters {
         self.executable.counters()
+    }
+
+    /// Numbers of what it was compiled to.
+    pub fn census(&self) -> Census {
+        self.executable.census()
     }
 
     /// Run once. States are updated in place; each output is a new array.

@@ -267,6 +267,8 @@ pub(in crate::train) fn check_steps(steps: u64) -> Result<()> {
 }
 
 #[cfg(test)]
+mod optimiser_tests;
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::algo::PpoConfig;

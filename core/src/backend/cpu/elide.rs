@@ -5,9 +5,10 @@ use rustc_hash::FxHashSet;
 use super::steps::{Lowered, LoweredStep, ScanStep};
 use super::tile::{Instr, Mem, Opnd};
 use super::values::{Storage, ValueId, View};
+use crate::tensor::Op;
 
 /// How a step reads a value.
-enum Read<'a> {
+pub(super) enum Read<'a> {
     /// Each row of a tile its own.
     Rows(&'a Mem),
     /// The first value of a carry, all of it.
@@ -43,7 +44,7 @@ impl Lowered {
         }
     }
 
-    fn is_whole_temp(&self, view: &View) -> bool {
+    pub(super) fn is_whole_temp(&self, view: &View) -> bool {
         matches!(self.storage[view.value], Storage::Temp(len) if len == view.len())
             && view.offset == 0
             && view.is_contiguous()
@@ -108,6 +109,7 @@ fn terminal(step: &LoweredStep, value: ValueId) -> bool {
 fn store(code: &[Instr], value: ValueId) -> Option<&Mem> {
     code.iter().find_map(|i| match i {
         Instr::Store { dst, .. } if dst.value == value => Some(dst),
+        Instr::Update(update) => update.dst.iter().find(|dst| dst.value == value),
         Instr::Loop(l) => store(&l.code, value),
         _ => None,
     })
@@ -120,6 +122,12 @@ fn rows_fit(step: &LoweredStep, value: ValueId, mem: &Mem) -> bool {
         return true;
     }
     let Some(dst) = store(&tile.code, value) else { return false };
+    // A step that is not made leaves the old value of the same number.
+    let apart =
+        |instr: &Instr| matches!(instr, Instr::Update(update) if update.replaced(value).is_some_and(|old| old != mem));
+    if tile.code.iter().any(apart) {
+        return false;
+    }
     let still = |m: &Mem| m.time.iter().all(|t| *t == 0);
     let width = dst.table.len();
     let same_group = mem.group == dst.group || tile.groups == 1;
@@ -132,10 +140,14 @@ fn rows_fit(step: &LoweredStep, value: ValueId, mem: &Mem) -> bool {
 }
 
 /// Call `f` for every value that a step reads.
-fn reads<'a>(step: &'a LoweredStep, f: &mut dyn FnMut(ValueId, Read<'a>)) {
+pub(super) fn reads<'a>(step: &'a LoweredStep, f: &mut dyn FnMut(ValueId, Read<'a>)) {
     match step {
         LoweredStep::Copy { src, .. } => f(src.value, Read::Any),
-        LoweredStep::Node(n) => n.src.iter().for_each(|v| f(v.value, Read::Any)),
+        // A part of a concatenation that is there already is not read.
+        LoweredStep::Node(n) => {
+            let there = |v: &&View| matches!(n.op, Op::Concat { .. }) && v.value == n.dst[0];
+            n.src.iter().filter(|v| !there(v)).for_each(|v| f(v.value, Read::Any));
+        }
         LoweredStep::Scan(s) => {
             for c in &s.carries {
                 let whole = c.init == View::whole(c.init.value, &c.init.shape);
@@ -163,6 +175,7 @@ fn tile_reads<'a>(code: &'a [Instr], f: &mut dyn FnMut(ValueId, Read<'a>)) {
             Instr::Load { src, .. } => f(src.value, Read::Rows(src)),
             Instr::Dense(d) => [&d.w].into_iter().chain(&d.bias).for_each(|mem| f(mem.value, Read::Any)),
             Instr::Gather { table, .. } => f(table.value, Read::Any),
+            Instr::Update(update) => update.src.iter().for_each(|src| f(src.value, Read::Rows(src))),
             Instr::Loop(l) => tile_reads(&l.code, f),
             _ => {}
         }

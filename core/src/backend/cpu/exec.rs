@@ -10,7 +10,7 @@ use super::simd::isa::Isa;
 use super::steps::{Lowered, LoweredStep, ScanStep};
 use super::tile::Workspace;
 use super::values::{Storage, ValueId, View};
-use crate::backend::{Buffer, Counters, Executable, Interrupt, ScalarValue};
+use crate::backend::{Buffer, Census, Counters, Executable, Interrupt, ScalarValue};
 use crate::program::{Footprint, Plan};
 use crate::{Error, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -66,6 +66,10 @@ impl Executable for CpuExecutable {
 
     fn counters(&self) -> Counters {
         Counters { moved: 4 * self.moved.load(Ordering::Relaxed), ..Counters::default() }
+    }
+
+    fn census(&self) -> Census {
+        self.root.census()
     }
 
     fn footprint(&self, plan: &Plan) -> Footprint {

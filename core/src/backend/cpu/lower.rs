@@ -19,15 +19,21 @@ pub fn lower(plan: &Plan, tiles: bool, threads: usize) -> Result<Lowered> {
     this.replacing = plan.results.iter().flat_map(|(node, arg)| replacing(&plan.graph, *node, *arg)).collect();
     this.schedule(&plan.schedule, &outs)?;
     this.results(&plan.results)?;
+    this.out.join_terminals(&[]);
     this.out.elide_results();
     Ok(this.out)
 }
 
 impl<'a> Lowering<'a> {
     fn schedule(&mut self, schedule: &KernelSchedule, outs: &[NodeId]) -> Result<()> {
-        let kernels = &units(self.graph, schedule);
+        let kernels = &mut units(self.graph, schedule);
         self.users(kernels, outs);
         let mut done = vec![false; kernels.len()];
+        if self.tiles {
+            self.updates = tile::find_updates(self, kernels, &mut done);
+            self.users(kernels, outs);
+        }
+        let kernels = &kernels[..];
         for k in 0..kernels.len() {
             while !done[k] {
                 let formed = match self.tiles && !kernels[k].nodes.is_empty() {
@@ -37,7 +43,7 @@ impl<'a> Lowering<'a> {
                 match formed {
                     Formed::Group(taken) => taken.into_iter().for_each(|t| done[t] = true),
                     Formed::Alone(k) => {
-                        self.kernel(&kernels[k], &|user| user == k || done.get(user).is_some_and(|done| *done))?;
+                        self.kernel(k, &kernels[k], &|user| user == k || done.get(user).is_some_and(|done| *done))?;
                         done[k] = true;
                     }
                 }
@@ -48,7 +54,10 @@ impl<'a> Lowering<'a> {
 
     /// One kernel, node by node. `read` tells which kernels have read their operands by then.
     #[inline(never)]
-    fn kernel(&mut self, kernel: &Kernel, read: &dyn Fn(usize) -> bool) -> Result<()> {
+    fn kernel(&mut self, k: usize, kernel: &Kernel, read: &dyn Fn(usize) -> bool) -> Result<()> {
+        if let Some(update) = self.updates.remove(&k) {
+            return self.update(&update);
+        }
         for &node in &kernel.nodes {
             if self.values.contains_key(&node) {
                 continue;
@@ -124,6 +133,10 @@ impl<'a> Lowering<'a> {
             id = graph.nodes[id as usize].src[0];
         };
         for (k, kernel) in kernels.iter().enumerate() {
+            if let Some(update) = self.updates.get(&k) {
+                update.reads().for_each(|id| visit(self.graph, id, k));
+                continue;
+            }
             for node in &kernel.nodes {
                 self.graph.nodes[*node as usize].src.iter().for_each(|s| visit(self.graph, *s, k));
             }
@@ -182,6 +195,8 @@ impl<'a> Lowering<'a> {
         body.carried = params[1..1 + n].to_vec();
         body.schedule(schedule, &scan.body.outs)?;
         let outs: Vec<View> = scan.body.outs.iter().map(|o| body.view(*o)).collect::<Result<_>>()?;
+        let read: Vec<ValueId> = outs.iter().map(|view| view.value).collect();
+        body.out.join_terminals(&read);
         let kept = self.outs(id, scan.body.outs.len());
         let mut carries = Vec::new();
         for i in 0..n {
@@ -268,7 +283,7 @@ fn replacing(graph: &Graph, mut node: NodeId, arg: usize) -> Vec<NodeId> {
 mod tests {
     use super::*;
     use crate::program::PlanOptions;
-    use crate::{Context, DType, Program};
+    use crate::{Context, DType, Program, Tensor};
 
     fn steps(f: impl FnOnce(&mut Context)) -> String {
         let plan = Program::plan_of(PlanOptions { fuse: false, ..Default::default() }, f).unwrap();
@@ -294,5 +309,24 @@ mod tests {
             cx.update("w", w - g * 0.1);
         });
         assert_eq!(found, "tile2 tile0 tile0 copy copy");
+    }
+
+    #[test]
+    fn gradients_are_summed_where_they_are_joined() {
+        let joined = |used_alone: bool| {
+            steps(|cx| {
+                let x = cx.input("x", &[2, 100, 5], DType::F32);
+                let w = cx.state("w", &[2, 5, 7], DType::F32);
+                let h = x.matmul(w).tanh();
+                let flat = |t: Tensor| t.reshape(&[2, t.len() / 2]);
+                let (dw, db) = (x.matmul_with(h, true, false), h.sum_keep(1));
+                cx.output("joined", Tensor::concat(&[flat(dw), flat(db)], 1));
+                if used_alone {
+                    cx.output("bias", db);
+                }
+            })
+        };
+        assert_eq!(joined(false), "tile2 copy");
+        assert_eq!(joined(true), "tile2 concat copy copy");
     }
 }

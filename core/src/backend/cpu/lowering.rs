@@ -4,6 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::layout::{Access, access};
 use super::steps::{Lowered, LoweredStep};
+use super::tile::Updates;
 use super::values::{NO_NODE, Storage, ValueId, View};
 use crate::program::is_view;
 use crate::tensor::graph::ROOT;
@@ -31,6 +32,8 @@ pub struct Lowering<'a> {
     pub(super) carried: Vec<ValueId>,
     /// Stores whose results replace a state that they change: they may happen in the state's own memory.
     pub(super) replacing: FxHashSet<NodeId>,
+    /// Steps of optimisers by their kernels.
+    pub(super) updates: Updates,
     pub(super) out: Lowered,
 }
 
@@ -62,6 +65,7 @@ impl<'a> Lowering<'a> {
             captured,
             carried: Vec::new(),
             replacing: FxHashSet::default(),
+            updates: Updates::default(),
             out: Lowered::default(),
         }
     }

@@ -4,7 +4,9 @@
 //! (`node`); it is the definition that the fast way must equal bit for bit, and random programs compare the two. The
 //! fast way (`tile`) finds chains of row-local work and runs each tile by tile: `group` chooses what runs together, on
 //! which rows (`domain`), `build` and `scan` turn nodes into instructions, `fuse` and `link` join them, `majors` chooses
-//! how registers lie, `registers` lets them share scratch, `layer`, `row_layer`, `run` and `rows` run them. `elide` lets results be computed where they are wanted.
+//! how registers lie, `registers` lets them share scratch, `layer`, `row_layer`, `run` and `rows` run them. Before that,
+//! `optimiser` takes the steps of optimisers and of averages out: each is one kernel (`simd::update`). `elide` lets
+//! results be computed where they are wanted, and `join` sums over rows in their part of a concatenation.
 //!
 //! Registers of tiles are lane-major, `[M][lanes]`, or row-major, `[lanes][M]`; `tile::majors` chooses. Environments in
 //! SIMD lanes, sampling and narrow layers want lanes: a layer's weights are then broadcast scalars and its inputs
@@ -25,6 +27,7 @@ mod elide;
 mod exec;
 mod footprint;
 pub(super) mod halt;
+mod join;
 mod layout;
 // With threads, and with sizes that WebAssembly cannot address.
 #[cfg(all(test, target_pointer_width = "64"))]

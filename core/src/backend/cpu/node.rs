@@ -56,6 +56,9 @@ pub fn run(step: &NodeStep, mem: &mut Memory<'_>, run: &Run<'_>) -> Ran<()> {
         Op::Store => return store(mem, step, run),
         _ => {}
     }
+    if let Op::Concat { axis } = step.op {
+        return concat(mem, step, axis, run);
+    }
     run.moves(step.src.iter().map(View::len).sum::<usize>() + step.shape.iter().product::<usize>());
     let src: Vec<Vec<u32>> = step.src.iter().map(|v| gather_view(mem, v)).collect::<Ran<_>>()?;
     if let Op::Call(call) = &step.op {
@@ -106,22 +109,32 @@ pub fn run(step: &NodeStep, mem: &mut Memory<'_>, run: &Run<'_>) -> Ran<()> {
                 out[row * to + lo * inner..][..from].copy_from_slice(part);
             }
         }
-        Op::Concat { axis } => {
-            let inner: usize = step.shape[axis + 1..].iter().product();
-            let to = step.shape[*axis] * inner;
-            let mut at = 0;
-            for (part, view) in src.iter().zip(&step.src) {
-                let from = view.shape[*axis] * inner;
-                for (row, data) in part.chunks_exact(from).enumerate() {
-                    out[row * to + at..][..from].copy_from_slice(data);
-                }
-                at += from;
-            }
-        }
         // Leaves, views and loops are not computed here.
         Op::Input(_) | Op::Param(_) | Op::Const(_) | Op::Literal(_) | Op::Iota { .. } | Op::Scalar(_) => {}
         Op::Reshape | Op::Permute(_) | Op::Broadcast | Op::Slice { .. } | Op::Out(_) => {}
-        Op::MatMul { .. } | Op::Sum { .. } | Op::Call(_) | Op::Scan(_) | Op::Gather | Op::Store => {}
+        Op::MatMul { .. } | Op::Sum { .. } | Op::Call(_) | Op::Scan(_) => {}
+        Op::Concat { .. } | Op::Gather | Op::Store => {}
+    }
+    Ok(())
+}
+
+/// Operands one after the other; those that have been computed in their place are left there.
+#[inline(never)]
+fn concat(mem: &mut Memory<'_>, step: &NodeStep, axis: usize, run: &Run<'_>) -> Ran<()> {
+    let inner: usize = step.shape[axis + 1..].iter().product();
+    let to = step.shape[axis] * inner;
+    let mut at = 0;
+    for view in &step.src {
+        let from = view.shape[axis] * inner;
+        if view.value != step.dst[0] {
+            run.moves(2 * view.len());
+            let data = gather_view(mem, view)?;
+            let out = mem.words_mut(step.dst[0]);
+            for (row, data) in data.chunks_exact(from).enumerate() {
+                out[row * to + at..][..from].copy_from_slice(data);
+            }
+        }
+        at += from;
     }
     Ok(())
 }

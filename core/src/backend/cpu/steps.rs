@@ -3,6 +3,7 @@
 use super::buffer::Words;
 use super::tile::{Tile, Workspace};
 use super::values::{Storage, ValueId, View};
+use crate::backend::Census;
 use crate::tensor::{DType, NodeId, Op};
 
 /// One step of a lowered schedule.
@@ -78,6 +79,21 @@ pub struct Carry {
     pub staged: Option<ValueId>,
     /// The new value is the old one.
     pub unchanged: bool,
+}
+
+impl Lowered {
+    /// Numbers of kernels for whole formulas, loops included.
+    pub fn census(&self) -> Census {
+        let mut census = Census::default();
+        for step in &self.steps {
+            match step {
+                LoweredStep::Scan(scan) => census += scan.body.census(),
+                LoweredStep::Tile(tile) => census += tile.census(),
+                _ => {}
+            }
+        }
+        census
+    }
 }
 
 /// A schedule ready to run.

@@ -100,7 +100,7 @@ impl<O, A: Copy, B: Copy> Clone for Map2<O, A, B> {
 }
 
 #[inline(always)]
-fn lanes1<O: Lane1>(a: Block) -> Block {
+pub(super) fn lanes1<O: Lane1>(a: Block) -> Block {
     let mut y = [0.0; LANES];
     for j in 0..LANES {
         y[j] = O::apply(a[j]);
@@ -109,7 +109,7 @@ fn lanes1<O: Lane1>(a: Block) -> Block {
 }
 
 #[inline(always)]
-fn lanes2<O: Lane2>(a: Block, b: Block) -> Block {
+pub(super) fn lanes2<O: Lane2>(a: Block, b: Block) -> Block {
     let mut y = [0.0; LANES];
     for j in 0..LANES {
         y[j] = O::apply(a[j], b[j]);

@@ -24,6 +24,7 @@ pub mod row_product;
 pub mod rows;
 pub mod strided;
 mod sum;
+pub mod update;
 mod vector;
 
 /// Length of the slices that an axis of length `len` is cut into by sums and matrix products. Partial results of slices

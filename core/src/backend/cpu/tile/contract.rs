@@ -31,7 +31,8 @@ impl Builder {
             let src = self.dense(a, m);
             let terminal = self.terminals.len();
             self.code.push(Instr::RowSum { terminal, src });
-            self.terminals.push((id, Terminal { dst: usize::MAX, size: m, lanes: 16, turned: false }));
+            self.terminals
+                .push((id, Terminal { dst: usize::MAX, offset: 0, group: m, size: m, lanes: 16, turned: false }));
             self.map.insert(id, Loc::Terminal);
             return Ok(());
         }
@@ -95,7 +96,10 @@ impl Builder {
             let terminal = self.terminals.len();
             self.count(k * n);
             self.code.push(Instr::RowOuter { terminal, a: (a.0, a.1, k), b: (b.0, b.1, n) });
-            self.terminals.push((id, Terminal { dst: usize::MAX, size: k * n, lanes: 1, turned: false }));
+            self.terminals.push((
+                id,
+                Terminal { dst: usize::MAX, offset: 0, group: k * n, size: k * n, lanes: 1, turned: false },
+            ));
             self.map.insert(id, Loc::Terminal);
             return Ok(());
         }

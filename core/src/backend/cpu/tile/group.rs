@@ -31,6 +31,9 @@ pub enum Formed {
 /// Kernels that do not fit are left for later if what follows does not need them. So are kernels of the same rows that
 /// only a later group needs: their rows would have to be written to memory and read again.
 pub fn form(low: &mut Lowering<'_>, kernels: &[Kernel], done: &[bool], first: usize, others_first: bool) -> Formed {
+    if low.updates.contains_key(&first) {
+        return Formed::Alone(first);
+    }
     let mut best: Option<(f64, Builder, Vec<usize>)> = None;
     let mut domains = VecDeque::from(candidates(low, &kernels[first]));
     // The work of the group whose rows have tiles of their own.
@@ -236,7 +239,7 @@ fn gather(
     let mut builder = Builder::new(domain);
     let mut taken = Vec::new();
     for (k, kernel) in kernels.iter().enumerate().skip(first) {
-        if done[k] || kernel.nodes.is_empty() {
+        if done[k] || kernel.nodes.is_empty() || low.updates.contains_key(&k) {
             continue;
         }
         let mark = builder.mark();

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::super::simd::elementwise::{BinaryOp, UnaryOp};
+use super::super::simd::update::Rule;
 use super::super::values::ValueId;
 use crate::program::NativeCall;
 
@@ -277,8 +278,33 @@ pub enum Instr {
         /// Second factor: register, block, size.
         b: (Reg, usize, usize),
     },
+    /// One step of an optimiser or of an average, from memory to memory.
+    Update(Box<Update>),
     /// Run the instructions up to the loop's end `len` times.
     Loop(Box<TileLoop>),
+}
+
+/// A step of an optimiser or of an average: rows of one element each, from memory to memory.
+#[derive(Clone, Debug)]
+pub struct Update {
+    /// The formula.
+    pub rule: Rule,
+    /// Rows that it reads, in the order of the rule.
+    pub src: Vec<Mem>,
+    /// Rows that it writes, which may be those that it reads: new values of the last of `src`.
+    pub dst: Vec<Mem>,
+    /// Numbers that all rows of a group share, in the order of the rule.
+    pub shared: Vec<Opnd>,
+    /// The step is made where this is not 0; else old values stay.
+    pub go: Opnd,
+}
+
+impl Update {
+    /// The old value of a new one.
+    pub fn replaced(&self, new: ValueId) -> Option<&Mem> {
+        let i = self.dst.iter().position(|dst| dst.value == new)?;
+        self.src.get(self.src.len() - self.dst.len() + i)
+    }
 }
 
 /// A product of each row with one matrix, and what is done with its results while they are in the caches.

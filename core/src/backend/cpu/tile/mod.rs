@@ -15,6 +15,7 @@ mod layer;
 mod link;
 mod majors;
 mod ops;
+mod optimiser;
 mod registers;
 mod row_layer;
 mod rows;
@@ -25,23 +26,52 @@ mod shares;
 mod tests;
 
 use super::values::ValueId;
+use crate::backend::Census;
 
 pub use group::{Formed, form};
-pub use instr::{Dense, Instr, Mem, Opnd, Reg, Table, TileLoop};
+pub use instr::{Dense, Instr, Mem, Opnd, Reg, Table, TileLoop, Update};
 pub use majors::Major;
+pub use optimiser::{Updates, find as find_updates};
 pub use shares::Workspace;
 
 /// A sum over rows.
 #[derive(Clone, Debug)]
 pub struct Terminal {
-    /// The value that gets the sum: `[groups, size]`, dense.
+    /// The value that gets the sum: `[groups, size]`.
     pub dst: ValueId,
+    /// Position of the first element in it.
+    pub offset: usize,
+    /// Distance of groups.
+    pub group: usize,
     /// Elements per group.
     pub size: usize,
     /// Partial sums have 16 lanes each (a row sum), or one (an outer product).
     pub lanes: usize,
     /// The lanes of partial sums are `[16][size]`, not `[size][16]`.
     pub turned: bool,
+}
+
+impl Tile {
+    /// Numbers of kernels for whole formulas and of wide layers.
+    pub fn census(&self) -> Census {
+        self.census_of(&self.code)
+    }
+
+    fn census_of(&self, code: &[Instr]) -> Census {
+        let mut census = Census::default();
+        for instr in code {
+            match instr {
+                Instr::Update(_) => census.optimiser_steps += 1,
+                Instr::Dense(product) if product.strides[3] >= 16 => match self.majors[product.dst] {
+                    Major::Rows => census.row_layers += 1,
+                    Major::Lanes => census.lane_layers += 1,
+                },
+                Instr::Loop(l) => census += self.census_of(&l.code),
+                _ => {}
+            }
+        }
+        census
+    }
 }
 
 /// A group of nodes compiled for tiles of rows.

@@ -63,6 +63,7 @@ impl Instr {
                 dst.iter().for_each(|d| f(*d, true));
             }
             Instr::RowSum { src, .. } => f(*src, false),
+            Instr::Update(_) => {}
             Instr::RowOuter { a, b, .. } => {
                 f(a.0, false);
                 f(b.0, false);
@@ -101,6 +102,7 @@ impl Instr {
                 }
             }
             Instr::Dense(d) => d.after.iter().for_each(|i| i.operands(f)),
+            Instr::Update(update) => update.shared.iter().chain([&update.go]).for_each(f),
             Instr::Load { .. } | Instr::Sum { .. } | Instr::Max { .. } | Instr::RowProduct { .. } => {}
             Instr::Call { .. } | Instr::RowSum { .. } | Instr::RowOuter { .. } | Instr::Turn { .. } => {}
         }
@@ -125,7 +127,12 @@ impl Instr {
             }
             Instr::Dense(d) => d.after.iter_mut().for_each(|i| i.operands_mut(f)),
             Instr::Load { .. } | Instr::Sum { .. } | Instr::Max { .. } | Instr::RowProduct { .. } => {}
-            Instr::Call { .. } | Instr::RowSum { .. } | Instr::RowOuter { .. } | Instr::Turn { .. } => {}
+            Instr::Call { .. } | Instr::RowSum { .. } | Instr::RowOuter { .. } => {}
+            Instr::Turn { .. } => {}
+            Instr::Update(update) => {
+                update.shared.iter_mut().for_each(&mut *f);
+                f(&mut update.go);
+            }
         }
     }
 }

@@ -3,8 +3,9 @@
 
 use super::super::simd::elementwise::Operand;
 use super::super::simd::pack::transpose;
+use super::super::simd::update::{SharedNumbers, update};
 use super::run::{Frame, lane};
-use super::{Major, Mem, Opnd, Reg, Table};
+use super::{Major, Mem, Opnd, Reg, Table, Update};
 
 /// Numbers per row from which whole blocks of rows are turned at once.
 const WIDE: usize = 16;
@@ -126,5 +127,33 @@ impl Frame<'_> {
                 any => (0..inner).for_each(|m| out[m * lanes + r] = values[row + any.at(m)]),
             }
         }
+    }
+
+    /// Make an optimiser's step of these rows.
+    #[inline(never)]
+    pub(super) fn update(&self, step: &Update) {
+        let number = |o: &Opnd| match self.block(o, 0) {
+            Operand::Splat(x) => x,
+            _ => 0.0,
+        };
+        let rows = |mem: &Mem| {
+            let at = self.base(mem).1 + self.row * mem.row + mem.table.at(0);
+            self.mem.span(mem.value).part(at, self.valid).as_ptr().cast::<f32>()
+        };
+        let (mut src, mut dst) = ([std::ptr::null(); 4], [std::ptr::null_mut(); 3]);
+        src.iter_mut().zip(&step.src).for_each(|(src, mem)| *src = rows(mem).cast_const());
+        dst.iter_mut().zip(&step.dst).for_each(|(dst, mem)| *dst = rows(mem));
+        let [reads, writes, _] = step.rule.sizes();
+        if number(&step.go).to_bits() == 0 {
+            for (old, new) in src[reads - writes..reads].iter().zip(&dst) {
+                // SAFETY: rows of this tile, which nobody else writes now; the old are the new or apart from them.
+                unsafe { new.copy_from(*old, self.valid) };
+            }
+            return;
+        }
+        let mut shared = SharedNumbers::default();
+        shared.iter_mut().zip(&step.shared).for_each(|(x, o)| *x = number(o));
+        // SAFETY: as above; what is written over is what the same rows read.
+        unsafe { update(self.isa, step.rule, src, dst, &shared, self.valid) };
     }
 }

@@ -128,7 +128,8 @@ impl Tile {
         for (terminal, start) in self.terminals.iter().zip(&starts) {
             for g in 0..self.groups {
                 let out = mem.words_mut(terminal.dst);
-                let out: &mut [f32] = bytemuck::cast_slice_mut(&mut out[g * terminal.size..][..terminal.size]);
+                let out: &mut [f32] =
+                    bytemuck::cast_slice_mut(&mut out[terminal.offset + g * terminal.group..][..terminal.size]);
                 for s in 0..slices {
                     let part = &sums[(g * slices + s) * per_slice + start..][..terminal.size * terminal.lanes];
                     let part: &[f32] = bytemuck::cast_slice(part);
@@ -314,6 +315,7 @@ impl Frame<'_> {
             Instr::Turn { dst, src } => {
                 turn_rows(isa, self.reg_mut(*dst), self.lanes, self.reg_mut(*src), self.valid);
             }
+            Instr::Update(update) => self.update(update),
             // Parts of their own.
             Instr::Dense(_) | Instr::Loop(_) => {}
         }

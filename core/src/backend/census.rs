@@ -1,0 +1,22 @@
+//! Numbers of what a program was compiled to.
+
+/// How many kernels of some kinds a compiled program has, those in its loops once each; none on devices that have no
+/// such kernels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Census {
+    /// Steps of optimisers and of averages that one kernel makes.
+    pub optimiser_steps: usize,
+    /// Products of 16 outputs or more in tiles, computed row by row.
+    pub row_layers: usize,
+    /// Such products that stay on lanes, the slower way: outputs that fill no registers, or parts of whose results other
+    /// work wants apart.
+    pub lane_layers: usize,
+}
+
+impl std::ops::AddAssign for Census {
+    fn add_assign(&mut self, other: Census) {
+        self.optimiser_steps += other.optimiser_steps;
+        self.row_layers += other.row_layers;
+        self.lane_layers += other.lane_layers;
+    }
+}
