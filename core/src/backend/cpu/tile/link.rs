@@ -80,6 +80,7 @@ fn link_code(tile: &Tile, code: &[Instr], packed: &mut (usize, usize)) -> Vec<Ti
     let registers = &tile.registers;
     let mut linker = Linker {
         registers,
+        majors: &tile.majors,
         lanes: tile.lanes,
         inner: (&[], 0),
         jobs: Vec::new(),
@@ -136,6 +137,7 @@ pub fn packs(parts: &[TilePart]) -> usize {
 
 struct Linker<'a> {
     registers: &'a [(usize, usize)],
+    majors: &'a [Major],
     lanes: usize,
     /// Registers that hold one part of a product's blocks, and the first of those.
     inner: (&'a [Reg], usize),
@@ -186,7 +188,12 @@ impl<'a> Linker<'a> {
     /// Add an instruction, if a chain can do it.
     fn add(&mut self, instr: &Instr) -> Option<()> {
         if let Some((work, dst, src)) = instr.elementwise() {
-            return self.each(work, [dst; 2], &src);
+            // Of row-major values, what differs along a row is added row by row.
+            let along = |o: &&Opnd| matches!(o, Opnd::Uniform(mem) if !matches!(mem.table, Table::Repeat { .. }));
+            return match self.majors[dst] == Major::Rows && src.iter().any(along) {
+                true => None,
+                false => self.each(work, [dst; 2], &src),
+            };
         }
         match instr {
             Instr::Threefry { dst, src: [a, b, c, d] } => self.each(Work::Threefry, *dst, &[a, b, c, d]),

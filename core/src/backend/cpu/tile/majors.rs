@@ -102,7 +102,7 @@ impl Components {
                     self.join(*reg, dst);
                 }
                 Opnd::Const(_) => {}
-                Opnd::Uniform(mem) if matches!(mem.table, Table::Repeat { .. }) => {}
+                Opnd::Uniform(mem) if !matches!(mem.table, Table::Any(_)) => {}
                 _ => self.keep_lanes(dst),
             }
         }

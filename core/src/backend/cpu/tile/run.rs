@@ -16,7 +16,7 @@ use super::super::simd::row_product::row_product;
 use super::super::simd::rows::{sum_rows, turn_rows, turn_sums};
 use super::link::{Linked, TilePart, link, packs};
 use super::shares::{Desk, Shares, Workspace};
-use super::{Instr, Mem, Opnd, Reg, Table, Tile, TileLoop};
+use super::{Instr, Major, Mem, Opnd, Reg, Table, Tile, TileLoop};
 use crate::backend::Interrupt;
 use crate::rng;
 
@@ -239,16 +239,13 @@ impl Frame<'_> {
             Instr::Load { dst, src } => self.load(*dst, src),
             Instr::Store { src, dst } => self.store(src, dst),
             Instr::Unary { op, dst, a } => {
-                let out = self.reg_mut(*dst);
-                self.each(out, [a], |out, [a]| unary(isa, *op, out, a));
+                self.each(*dst, [a], |out, [a]| unary(isa, *op, out, a));
             }
             Instr::Binary { op, dst, a, b } => {
-                let out = self.reg_mut(*dst);
-                self.each(out, [a, b], |out, [a, b]| binary(isa, *op, out, a, b));
+                self.each(*dst, [a, b], |out, [a, b]| binary(isa, *op, out, a, b));
             }
             Instr::Select { dst, c, a, b } => {
-                let out = self.reg_mut(*dst);
-                self.each(out, [c, a, b], |out, [c, a, b]| select(isa, out, c, a, b));
+                self.each(*dst, [c, a, b], |out, [c, a, b]| select(isa, out, c, a, b));
             }
             Instr::Threefry { dst, src } => {
                 let (x, y) = (self.reg_mut(dst[0]), self.reg_mut(dst[1]));
@@ -259,8 +256,7 @@ impl Frame<'_> {
                 }
             }
             Instr::Permutation { dst, src, n } => {
-                let out = self.reg_mut(*dst);
-                self.each(out, [&src[0], &src[1], &src[2]], |out, [i, k0, k1]| {
+                self.each(*dst, [&src[0], &src[1], &src[2]], |out, [i, k0, k1]| {
                     if let (Operand::Splat(k0), Operand::Splat(k1)) = (k0, k1) {
                         let map = rng::Permutation::new([k0.to_bits(), k1.to_bits()], *n);
                         return permutation(isa, out, i, &map);
@@ -379,6 +375,22 @@ impl Frame<'_> {
         }
     }
 
+    /// Row `r` of an operand that is row-major, or the same for all rows, of `m` values.
+    fn row_of<'s>(&self, o: &Opnd, r: usize, m: usize) -> Operand<'s> {
+        match o {
+            Opnd::Reg(reg, _) => {
+                let whole: &'s [f32] = self.reg(*reg);
+                Operand::Slice(&whole[r * m..][..m])
+            }
+            Opnd::Uniform(mem) if matches!(mem.table, Table::Dense { .. }) && m > 1 => {
+                let (words, at) = self.base(mem);
+                let values: &'s [f32] = bytemuck::cast_slice(words);
+                Operand::Slice(&values[at + mem.table.at(0)..][..m])
+            }
+            _ => self.block(o, 0),
+        }
+    }
+
     /// All blocks of an operand as one, if they are one after the other or all the same.
     fn all<'s>(&self, o: &Opnd) -> Option<Operand<'s>> {
         match o {
@@ -397,7 +409,15 @@ impl Frame<'_> {
 
     /// Call `f` on as many blocks at once as the operands allow.
     #[inline(always)]
-    fn each<const K: usize>(&self, out: &mut [f32], src: [&Opnd; K], f: impl Fn(&mut [f32], [Operand<'_>; K])) {
+    fn each<const K: usize>(&self, dst: Reg, src: [&Opnd; K], f: impl Fn(&mut [f32], [Operand<'_>; K])) {
+        let out = self.reg_mut(dst);
+        if self.tile.majors[dst] == Major::Rows {
+            let m = self.tile.registers[dst].1;
+            for (r, out) in out.chunks_exact_mut(m).take(self.valid).enumerate() {
+                f(out, src.map(|o| self.row_of(o, r, m)));
+            }
+            return;
+        }
         let all = src.map(|o| self.all(o));
         if all.iter().all(Option::is_some) {
             f(out, all.map(|o| o.unwrap_or(Operand::Dst)));

@@ -218,9 +218,11 @@ fn wide(cx: &mut Context, s: usize, b: usize, width: usize, act: &dyn Fn(Tensor)
     let (_, grads) = crate::grad::value_and_grad(&parts, |parts| {
         let [w1, b1, w2, b2, w3] = parts else { return Tensor::poison() };
         let h1 = act(x.matmul(*w1) + *b1);
-        let h2 = act(h1.matmul(*w2) + *b2);
+        // A sum of two products, to which the bias is added row by row.
+        let h2 = act(h1.matmul(*w2) + h1.square().matmul(*w2) + *b2);
         let y = (h2.matmul(*w3) * 1e-3).tanh();
-        (y.slice(2, 0, 1) * y.slice(2, 1, 2)).square().mean(&[1, 2]).sum_all() + (h2 * 1e-3).square().mean(&[1, 2]).sum_all()
+        (y.slice(2, 0, 1) * y.slice(2, 1, 2)).square().mean(&[1, 2]).sum_all()
+            + (h2 * 1e-3).square().mean(&[1, 2]).sum_all()
     });
     let flat = |t: &Tensor| t.reshape(&[s, t.len() / s]);
     let g = Tensor::concat(&grads.iter().map(flat).collect::<Vec<_>>(), 1);
