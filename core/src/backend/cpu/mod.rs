@@ -4,7 +4,7 @@
 //! (`node`); it is the definition that the fast way must equal bit for bit, and random programs compare the two. The
 //! fast way (`tile`) finds chains of row-local work and runs each tile by tile: `group` chooses what runs together, on
 //! which rows (`domain`), `build` and `scan` turn nodes into instructions, `fuse` and `link` join them, `registers`
-//! lets them share scratch, `layer`, `run` and `rows` run them. `elide` lets results be computed where they are wanted.
+//! lets them share scratch, `layer`, `chains`, `run` and `rows` run them. `elide` lets results be computed where they are wanted.
 //!
 //! Tiles are lane-major, `[M][lanes]`, and not rows of features: a layer's weights are broadcast scalars and its inputs
 //! contiguous vectors, so products, transposed products and elementwise work need no packing and no horizontal sums;
