@@ -4,8 +4,8 @@
 //! (`node`); it is the definition that the fast way must equal bit for bit, and random programs compare the two. The
 //! fast way (`tile`) finds chains of row-local work and runs each tile by tile: `group` chooses what runs together, on
 //! which rows (`domain`), `build` and `scan` turn nodes into instructions, `fuse` and `link` join them, `majors` chooses
-//! how registers lie, `registers` lets them share scratch, `layer`, `row_layer`, `run` and `rows` run them. Before that,
-//! `optimiser` takes the steps of optimisers and of averages out: each is one kernel (`simd::update`). `elide` lets
+//! how registers lie, `registers` lets them share scratch, `layer`, `row_layer`, `chains`, `run` and `rows` run them. Before
+//! that, `optimiser` takes the steps of optimisers and of averages out: each is one kernel (`simd::update`). `elide` lets
 //! results be computed where they are wanted, and `join` sums over rows in their part of a concatenation.
 //!
 //! Registers of tiles are lane-major, `[M][lanes]`, or row-major, `[lanes][M]`; `tile::majors` chooses. Environments in

@@ -1,7 +1,10 @@
-//! Chains of elementwise operations on one scratch: one entry into the instruction set's code for all of them.
+//! Chains of elementwise operations on one scratch: one entry into the instruction set's code for all of them, and for
+//! all steps of a loop that does nothing else.
 
-use super::elementwise::{BinaryOp, Raw, UnaryOp, binary_body, select_body, threefry_body, unary_body};
-use super::lanes::{Contiguous, LANES, Same, store};
+use super::elementwise::{BinaryOp, Code, UnaryOp};
+use super::jobs::{Base, Bench, Op, Place, READ, SCRATCH, SPLATS, STREAMS, THREEFRY, WRITE, body};
+pub use super::jobs::{Feed, Index, Steps, Until};
+use super::lanes::LANES;
 use super::per_isa;
 use crate::backend::cpu::simd::isa::Isa;
 use std::ops::Range;
@@ -19,19 +22,33 @@ pub enum Work {
     Select,
     /// Both words of threefry for key and counter, as [`super::elementwise::threefry`].
     Threefry,
-    /// The stream of that number; what it lacks is filled with its last value.
-    Read(u32),
-    /// The first values of the first operand to the stream of that number, as many as that has.
-    Write(u32),
+    /// The rows of a stream, the last of which fills the other lanes.
+    Read(Column),
+    /// The first operand to the rows of a stream.
+    Write(Column),
 }
 
-/// Values in memory outside of the scratch: address and number, at least one.
+/// One number of each row of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// The stream's number.
+    pub stream: u32,
+    /// Position of the first row's number.
+    pub at: u32,
+    /// The memory may take the place of the register: nobody but the chain reads the register, and rows are next to
+    /// each other.
+    pub direct: bool,
+}
+
+/// Rows in memory outside of the scratch.
 #[derive(Clone, Copy, Debug)]
 pub struct Stream {
     /// The first.
     pub values: *mut f32,
-    /// How many.
-    pub len: usize,
+    /// Distance of rows.
+    pub row: usize,
+    /// Distance of steps.
+    pub delta: isize,
 }
 
 /// An operand of a job.
@@ -68,6 +85,11 @@ impl Job {
         &self.src[..n]
     }
 
+    /// Tells whether the values from `own` on, which belong to this job, overlap others.
+    fn overlaps(&self, own: u32, at: u32, len: u32) -> bool {
+        own < at + len && at < own + self.len
+    }
+
     fn results(&self) -> &[u32] {
         &self.dst[..match self.work {
             Work::Write(_) => 0,
@@ -75,15 +97,90 @@ impl Job {
             _ => 1,
         }]
     }
+
+    /// The job with all that it works on as places.
+    fn op(&self) -> Op {
+        let code = match self.work {
+            Work::Copy => Code::COPY,
+            Work::Unary(op) => Code::unary(op),
+            Work::Binary(op) => Code::binary(op),
+            Work::Select => Code::SELECT,
+            Work::Threefry => THREEFRY,
+            Work::Read(_) => READ,
+            Work::Write(_) => WRITE,
+        };
+        let mut op = Op {
+            code,
+            blocks: self.len / LANES as u32,
+            dst: [Place { base: SCRATCH, at: 0 }; 2],
+            src: [Place { base: SCRATCH, at: 0 }; 4],
+        };
+        for (place, at) in op.dst.iter_mut().zip(self.results()) {
+            place.at = *at;
+        }
+        for (place, src) in op.src.iter_mut().zip(self.operands()) {
+            *place = match src {
+                Src::At(at) => Place { base: SCRATCH, at: *at },
+                Src::Value(i) => Place { base: SPLATS, at: i * LANES as u32 },
+            };
+        }
+        match self.work {
+            Work::Read(column) => op.src[0] = column.place(),
+            Work::Write(column) => op.dst[0] = column.place(),
+            _ => {}
+        }
+        op
+    }
+}
+
+impl Column {
+    fn place(self) -> Place {
+        Place { base: STREAMS + self.stream, at: self.at }
+    }
 }
 
 /// Jobs whose places have been checked.
 #[derive(Clone, Debug)]
 pub struct Chain {
-    jobs: Vec<Job>,
+    ops: Vec<Op>,
+    direct: Option<Direct>,
     scratch: usize,
     values: usize,
     streams: usize,
+    work: usize,
+}
+
+/// The jobs of a chain for whole blocks of rows, which need no copies.
+#[derive(Clone, Debug)]
+struct Direct {
+    ops: Vec<Op>,
+    /// Rows that there must be.
+    rows: usize,
+    /// Streams that are read after another is written.
+    apart: Vec<[Place; 2]>,
+}
+
+/// Where the jobs of a chain find what is not in the scratch. It can be used again and again.
+#[derive(Debug, Default)]
+pub struct Streams {
+    bases: Vec<Base>,
+    /// Values that change from step to step.
+    pub feeds: Vec<Feed>,
+}
+
+impl Streams {
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        let none = Base { values: std::ptr::null_mut(), step: 0, delta: 0 };
+        self.bases.clear();
+        self.bases.resize(STREAMS as usize, none);
+        self.feeds.clear();
+    }
+
+    /// Adds the next stream.
+    pub fn push(&mut self, Stream { values, row, delta }: Stream) {
+        self.bases.push(Base { values, step: row, delta });
+    }
 }
 
 impl Chain {
@@ -92,12 +189,13 @@ impl Chain {
     /// # Panics
     /// If a length is no multiple of 16, or a result overlaps another result of its job, or an operand but is not in
     /// its place.
-    pub fn new(jobs: Vec<Job>) -> Chain {
-        let (mut scratch, mut values, mut streams) = (0, 0, 0);
-        for job in &jobs {
+    pub fn new(jobs: &[Job]) -> Chain {
+        let (mut scratch, mut values, mut streams, mut work) = (0, 0, 0, 0);
+        for job in jobs {
             assert!(job.len > 0 && (job.len as usize).is_multiple_of(LANES), "lanes come in groups of 16");
-            if let Work::Read(i) | Work::Write(i) = job.work {
-                streams = streams.max(i as usize + 1);
+            work += job.len as usize;
+            if let Work::Read(column) | Work::Write(column) = job.work {
+                streams = streams.max(column.stream as usize + 1);
             }
             for (i, dst) in job.results().iter().enumerate() {
                 scratch = scratch.max(*dst as usize + job.len as usize);
@@ -113,175 +211,154 @@ impl Chain {
                 }
             }
         }
-        Chain { jobs, scratch, values, streams }
+        let ops = jobs.iter().map(Job::op).collect();
+        Chain { ops, direct: direct(jobs), scratch, values, streams, work }
     }
 
     /// Number of jobs.
     pub fn len(&self) -> usize {
-        self.jobs.len()
+        self.ops.len()
     }
 
     /// Tells whether there is nothing to do.
     pub fn is_empty(&self) -> bool {
-        self.jobs.is_empty()
+        self.ops.is_empty()
     }
 
-    /// Do the jobs of those numbers, on `lanes` of every 16 values: where fewer count, they are next to each other.
-    ///
-    /// # Safety
-    /// Streams must be valid for reading, and for writing those that are written, and apart from the scratch.
+    /// Values that all jobs make together.
+    pub fn work(&self) -> usize {
+        self.work
+    }
+
+    /// Do the jobs of those numbers, which have no streams, on `lanes` of every 16 values: where fewer count, they are
+    /// next to each other. `values` are those of the jobs, 16 times each.
     ///
     /// # Panics
-    /// If the scratch, the values or the streams are too few, a stream has no values, or there are no such jobs or
-    /// lanes.
-    pub unsafe fn run(
+    /// If the scratch or the values are too few, there are no such jobs or lanes, or jobs have streams.
+    pub fn run(&self, isa: Isa, scratch: &mut [f32], values: &mut [f32], jobs: Range<usize>, lanes: usize) {
+        assert!(self.streams == 0, "jobs of a part have no streams");
+        assert!(lanes <= LANES, "blocks have 16 lanes");
+        let mut bases = self.bases(scratch, values);
+        let bench = &mut Bench { bases: &mut bases, feeds: &mut [], rows: 0, lanes };
+        let (ops, steps) = (&self.ops[jobs], &mut Steps { len: 1, index: None, until: None });
+        // SAFETY: all places are in the scratch or the values, which have them.
+        unsafe { enter(isa, ops, bench, steps) };
+    }
+
+    /// Do all jobs once for each step, with streams of so many rows; returns how many steps were made. Streams, values
+    /// that change and the index are then those of the next step.
+    ///
+    /// # Safety
+    /// In all steps, streams and feeds must be valid for reading, and for writing those streams that are written, and
+    /// apart from the scratch; the rows of two streams must be the same or apart.
+    ///
+    /// # Panics
+    /// If the scratch, the values, the streams or the rows are too few.
+    pub unsafe fn steps(
         &self,
         isa: Isa,
         scratch: &mut [f32],
-        values: &[f32],
-        streams: &[Stream],
-        jobs: Range<usize>,
-        lanes: usize,
-    ) {
-        assert!(self.scratch <= scratch.len() && self.values <= values.len(), "the chain has more than there is");
-        assert!(self.streams <= streams.len() && streams.iter().all(|s| s.len > 0), "the chain reads more streams");
-        assert!(lanes <= LANES, "blocks have 16 lanes");
-        let (jobs, base) = (&self.jobs[jobs], scratch.as_mut_ptr());
-        per_isa!(isa, body, (jobs: &[Job], base: *mut f32, values: &[f32], streams: &[Stream], lanes: usize));
+        values: &mut [f32],
+        streams: &mut Streams,
+        rows: usize,
+        steps: &mut Steps,
+    ) -> usize {
+        assert!(self.streams + STREAMS as usize <= streams.bases.len() && rows > 0, "the chain has more streams");
+        assert!(streams.feeds.iter().all(|f| (f.slot + 1) * LANES <= values.len()), "there are fewer values");
+        let last = steps.until.map(|u| u.at + u.blocks * u.lanes).max(steps.index.map(|i| i.at + i.len));
+        assert!(last.is_none_or(|last| last <= scratch.len()), "the scratch is shorter");
+        streams.bases[..2].copy_from_slice(&self.bases(scratch, values));
+        let start = |place: Place| streams.bases[place.base as usize].values.wrapping_add(place.at as usize);
+        let same = |[a, b]: &[Place; 2]| start(*a) == start(*b);
+        let ops = match &self.direct {
+            Some(direct) if direct.rows <= rows && !direct.apart.iter().any(same) => &direct.ops,
+            _ => &self.ops,
+        };
+        let bench = &mut Bench { bases: &mut streams.bases, feeds: &mut streams.feeds, rows, lanes: LANES };
+        // SAFETY: as above, and the caller's promise for streams and feeds.
+        unsafe { enter(isa, ops, bench, steps) }
+    }
+
+    fn bases(&self, scratch: &mut [f32], values: &mut [f32]) -> [Base; 2] {
+        let enough = self.scratch <= scratch.len() && self.values * LANES <= values.len();
+        assert!(enough, "the chain has more than there is");
+        let base = |values: &mut [f32], step| Base { values: values.as_mut_ptr(), step, delta: 0 };
+        [base(scratch, 1), base(values, 0)]
     }
 }
 
-// SAFETY of the body: `new` has found the largest places and that results are apart from operands or in
-// their place, and `run` that the places exist.
-#[inline(always)]
-unsafe fn body(jobs: &[Job], base: *mut f32, values: &[f32], streams: &[Stream], lanes: usize) {
-    for job in jobs {
-        let len = job.len as usize / LANES * lanes;
-        // SAFETY: see above.
-        unsafe {
-            let dst = base.add(job.dst[0] as usize);
-            let [a, b, c, d] = [
-                raw(job.src[0], base, values),
-                raw(job.src[1], base, values),
-                raw(job.src[2], base, values),
-                raw(job.src[3], base, values),
-            ];
-            match job.work {
-                Work::Copy => fill(dst, a, len),
-                Work::Unary(op) => match a {
-                    Raw::Slice(x) => unary_body(op, dst, x, len),
-                    Raw::Splat(_) => {
-                        fill(dst, a, len);
-                        unary_body(op, dst, dst, len);
-                    }
-                },
-                Work::Binary(op) => binary_body(op, dst, a, b, len),
-                Work::Select => select_body(dst, a, b, c, len),
-                Work::Read(i) => {
-                    let Stream { values, len: n } = streams[i as usize];
-                    let n = n.min(len);
-                    store(dst, Contiguous(values), n);
-                    if n < len {
-                        let last = *values.add(n - 1);
-                        (n..len).for_each(|l| *dst.add(l) = last);
-                    }
+/// # Safety
+/// `Chain::new` has found the largest places and that results are apart from operands or in their place; the caller
+/// has seen that the places exist.
+unsafe fn enter(isa: Isa, ops: &[Op], bench: &mut Bench<'_>, steps: &mut Steps) -> usize {
+    per_isa!(isa, body, (ops: &[Op], bench: &mut Bench<'_>, steps: &mut Steps) -> usize)
+}
+
+/// Let jobs read streams instead of what was read from them, and write them instead of what is written to them.
+fn direct(jobs: &[Job]) -> Option<Direct> {
+    let mut ops: Vec<Option<Op>> = jobs.iter().map(|job| Some(job.op())).collect();
+    let mut rows = 0;
+    for (i, job) in jobs.iter().enumerate() {
+        let (column, at, first) = match (job.work, job.src[0]) {
+            (Work::Read(column), _) if column.direct => (column, job.dst[0], i),
+            (Work::Write(column), Src::At(at)) if column.direct => {
+                let over = |k: &usize| jobs[*k].results().iter().any(|to| jobs[*k].overlaps(*to, at, job.len));
+                let Some(made) = (0..i).rev().find(over) else { continue };
+                let fits = jobs[made].results() == [at] && jobs[made].len == job.len;
+                // A stream that is the register's already is one of another kind of memory.
+                if !fits || ops[made].is_none_or(|op| op.code == READ || op.dst[0].base != SCRATCH) {
+                    continue;
                 }
-                Work::Write(i) => {
-                    let Stream { values, len: n } = streams[i as usize];
-                    fill(values, a, n.min(len));
+                (column, at, made)
+            }
+            _ => continue,
+        };
+        let Some(readers) = readers(jobs, first, at, job.len) else { continue };
+        for k in readers {
+            for (place, src) in ops[k].iter_mut().flat_map(|op| &mut op.src).zip(jobs[k].operands()) {
+                if *src == Src::At(at) {
+                    *place = column.place();
                 }
-                Work::Threefry => threefry_body(dst, base.add(job.dst[1] as usize), [a, b, c, d], len),
             }
         }
+        if first < i
+            && let Some(op) = &mut ops[first]
+        {
+            op.dst[0] = column.place();
+        }
+        ops[i] = None;
+        rows = rows.max(job.len as usize);
     }
+    let ops: Vec<Op> = ops.into_iter().flatten().collect();
+    let mut apart = Vec::new();
+    for (i, op) in ops.iter().enumerate().filter(|(_, op)| op.dst[0].base >= STREAMS) {
+        let later = ops[i + 1..].iter().flat_map(|op| op.src).filter(|src| src.base >= STREAMS && *src != op.dst[0]);
+        apart.extend(later.map(|src| [op.dst[0], src]));
+    }
+    (rows > 0).then_some(Direct { ops, rows, apart })
 }
 
-#[inline(always)]
-unsafe fn raw(src: Src, base: *const f32, values: &[f32]) -> Raw {
-    match src {
-        // SAFETY: by the caller's promise; unused operands are not read.
-        Src::At(at) => Raw::Slice(base.wrapping_add(at as usize)),
-        Src::Value(i) => Raw::Splat(values.get(i as usize).copied().unwrap_or(0.0)),
-    }
-}
-
-#[inline(always)]
-unsafe fn fill(dst: *mut f32, x: Raw, len: usize) {
-    unsafe {
-        match x {
-            Raw::Slice(x) => store(dst, Contiguous(x), len),
-            Raw::Splat(x) => store(dst, Same(x), len),
+/// Jobs that read the values which job `made` has put there, if they read all or none of them.
+fn readers(jobs: &[Job], made: usize, at: u32, len: u32) -> Option<Vec<usize>> {
+    let mut found = Vec::new();
+    for (k, job) in jobs.iter().enumerate().skip(made + 1) {
+        let over = |to: u32| job.overlaps(to, at, len);
+        let whole = |to: u32| to == at && job.len == len;
+        let read = |src: &Src| if let Src::At(from) = src { Some(*from) } else { None };
+        let read: Vec<u32> = job.operands().iter().filter_map(read).filter(|from| over(*from)).collect();
+        if !read.iter().all(|from| whole(*from)) {
+            return None;
+        }
+        if !read.is_empty() {
+            found.push(k);
+        }
+        if job.results().iter().any(|to| over(*to)) {
+            return job.results().iter().all(|to| whole(*to) || !over(*to)).then_some(found);
         }
     }
+    Some(found)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::elementwise::{Operand, binary, select, threefry, unary};
-    use super::*;
-
-    const NONE: Src = Src::Value(0);
-
-    fn job(work: Work, dst: u32, src: &[Src]) -> Job {
-        let mut all = [NONE; 4];
-        all[..src.len()].copy_from_slice(src);
-        Job { work, dst: [dst, dst + 48], src: all, len: 48 }
-    }
-
-    #[test]
-    fn jobs_equal_the_kernels_one_by_one() {
-        let values = [0.5, -1.25];
-        let block = |i: usize| (0..48).map(|j| ((i * 48 + j) as f32 * 0.37).sin()).collect::<Vec<f32>>();
-        let (x, y, z) = (block(0), block(1), block(2));
-        let at = |i: u32| Src::At(48 * i);
-        let jobs = vec![
-            job(Work::Unary(UnaryOp::Tanh), 48 * 3, &[at(0)]),
-            job(Work::Binary(BinaryOp::Add), 48 * 4, &[at(3), Src::Value(1)]),
-            job(Work::Binary(BinaryOp::Lt), 48 * 5, &[at(4), at(1)]),
-            job(Work::Select, 48 * 6, &[at(5), at(1), at(2)]),
-            job(Work::Binary(BinaryOp::TanhGrad), 48 * 7, &[at(6), at(3)]),
-            job(Work::Threefry, 48 * 8, &[Src::Value(0), at(0), at(1), Src::Value(1)]),
-            job(Work::Copy, 48 * 10, &[at(9)]),
-            job(Work::Unary(UnaryOp::Exp), 48 * 11, &[Src::Value(0)]),
-            job(Work::Read(0), 48 * 12, &[]),
-            job(Work::Write(1), 0, &[at(4)]),
-            job(Work::Write(2), 0, &[Src::Value(1)]),
-        ];
-        let chain = Chain::new(jobs);
-        assert_eq!((chain.len(), chain.is_empty()), (11, false));
-        for isa in Isa::available() {
-            let mut scratch = [&x[..], &y[..], &z[..], &[0.0; 48 * 10][..]].concat();
-            let (mut read, mut whole, mut part) = (vec![0.25, 3.0, 7.5], vec![0.0; 48], vec![0.0; 19]);
-            let streams = [&mut read, &mut whole, &mut part].map(|v| Stream { values: v.as_mut_ptr(), len: v.len() });
-            // SAFETY: three vectors of their own.
-            unsafe { chain.run(isa, &mut scratch, &values, &streams, 0..11, 16) };
-            let mut expected: Vec<Vec<f32>> = vec![vec![0.0; 48]; 10];
-            unary(isa, UnaryOp::Tanh, &mut expected[0], Operand::Slice(&x));
-            let first = expected[0].clone();
-            binary(isa, BinaryOp::Add, &mut expected[1], Operand::Slice(&first), Operand::Splat(-1.25));
-            let sum = expected[1].clone();
-            binary(isa, BinaryOp::Lt, &mut expected[2], Operand::Slice(&sum), Operand::Slice(&y));
-            let mask = expected[2].clone();
-            select(isa, &mut expected[3], Operand::Slice(&mask), Operand::Slice(&y), Operand::Slice(&z));
-            let chosen = expected[3].clone();
-            binary(isa, BinaryOp::TanhGrad, &mut expected[4], Operand::Slice(&chosen), Operand::Slice(&first));
-            let (mut u, mut v) = (vec![0.0; 48], vec![0.0; 48]);
-            let operands = [Operand::Splat(0.5), Operand::Slice(&x), Operand::Slice(&y), Operand::Splat(-1.25)];
-            threefry(isa, &mut u, &mut v, operands);
-            (expected[5], expected[6], expected[7]) = (u, v.clone(), v);
-            expected[8].fill(crate::math::exp(0.5));
-            expected[9].fill(7.5);
-            expected[9][..2].copy_from_slice(&[0.25, 3.0]);
-            assert_eq!((whole, part), (expected[1].clone(), vec![-1.25; 19]));
-            for (i, (got, want)) in scratch[48 * 3..].iter().zip(expected.concat()).enumerate() {
-                assert_eq!(got.to_bits(), want.to_bits(), "{isa} block {} value {}", i / 48, i % 48);
-            }
-        }
-    }
-
-    #[test]
-    #[should_panic(expected = "overlaps an operand")]
-    fn results_over_operands_are_refused() {
-        let _ = Chain::new(vec![job(Work::Copy, 0, &[Src::At(16)])]);
-    }
-}
+#[path = "chain_tests.rs"]
+mod tests;

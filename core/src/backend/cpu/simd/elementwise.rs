@@ -4,7 +4,7 @@
 //! Comparisons give u32 0 or 1. An operand
 //! that is [`Operand::Dst`] makes an operation run in place.
 
-use super::lanes::{Choose, Contiguous, LANES, Lane2, Map1, Map2, Same, store};
+use super::lanes::{Block, Choose, LANES, LaneSource, Map1, Map2, Strided, store};
 use super::ops;
 use super::per_isa;
 use crate::backend::cpu::simd::isa::Isa;
@@ -90,16 +90,19 @@ pub enum Operand<'a> {
 }
 
 impl Operand<'_> {
-    /// The operand without its lifetime, for a result of `len` values at `dst`.
+    /// The operand as a kernel reads it, for a result of `len` values at `dst`; `block` is where one value is repeated.
     #[inline(always)]
-    fn raw(self, dst: *const f32, len: usize) -> Raw {
+    fn strided(self, block: &mut Block, dst: *const f32, len: usize) -> Strided {
         match self {
             Operand::Slice(slice) => {
                 check(slice.len(), len);
-                Raw::Slice(slice.as_ptr())
+                Strided { values: slice.as_ptr(), step: 1 }
             }
-            Operand::Splat(value) => Raw::Splat(value),
-            Operand::Dst => Raw::Slice(dst),
+            Operand::Splat(value) => {
+                *block = [value; LANES];
+                Strided { values: block.as_ptr(), step: 0 }
+            }
+            Operand::Dst => Strided { values: dst, step: 1 },
         }
     }
 }
@@ -110,11 +113,24 @@ fn check(operand: usize, result: usize) {
     assert_eq!(operand, result, "operand and result differ in length");
 }
 
-/// An operand whose length has been checked.
-#[derive(Clone, Copy)]
-pub(super) enum Raw {
-    Slice(*const f32),
-    Splat(f32),
+/// An operation as a number: that of [`UnaryOp`], of [`BinaryOp`] from [`Code::BINARY`] on, or a constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Code(pub u8);
+
+impl Code {
+    const BINARY: u8 = 16;
+    pub const SELECT: Code = Code(40);
+    pub const COPY: Code = Code(41);
+    /// The first that is free.
+    pub const OTHERS: u8 = 42;
+
+    pub const fn unary(op: UnaryOp) -> Code {
+        Code(op as u8)
+    }
+
+    pub const fn binary(op: BinaryOp) -> Code {
+        Code(Code::BINARY + op as u8)
+    }
 }
 
 /// dst\[i\] = op(x\[i\]).
@@ -122,16 +138,7 @@ pub(super) enum Raw {
 /// # Panics
 /// If the lengths differ.
 pub fn unary(isa: Isa, op: UnaryOp, dst: &mut [f32], x: Operand<'_>) {
-    let (dst, len) = (dst.as_mut_ptr(), dst.len());
-    match x.raw(dst, len) {
-        Raw::Slice(x) => per_isa!(isa, unary_body, (op: UnaryOp, dst: *mut f32, x: *const f32, len: usize)),
-        Raw::Splat(value) => {
-            let mut y = [value];
-            unary(Isa::Baseline, op, &mut y, Operand::Dst);
-            // SAFETY: the `len` values of the slice taken apart above.
-            unsafe { std::slice::from_raw_parts_mut(dst, len) }.fill(y[0]);
-        }
-    }
+    run(isa, Code::unary(op), dst, [x; 3]);
 }
 
 /// dst\[i\] = op(a\[i\], b\[i\]).
@@ -139,9 +146,7 @@ pub fn unary(isa: Isa, op: UnaryOp, dst: &mut [f32], x: Operand<'_>) {
 /// # Panics
 /// If the lengths differ.
 pub fn binary(isa: Isa, op: BinaryOp, dst: &mut [f32], a: Operand<'_>, b: Operand<'_>) {
-    let (dst, len) = (dst.as_mut_ptr(), dst.len());
-    let (a, b) = (a.raw(dst, len), b.raw(dst, len));
-    per_isa!(isa, binary_body, (op: BinaryOp, dst: *mut f32, a: Raw, b: Raw, len: usize));
+    run(isa, Code::binary(op), dst, [a, b, a]);
 }
 
 /// dst\[i\] = a\[i\] where mask\[i\] (u32) is not 0, else b\[i\].
@@ -149,9 +154,16 @@ pub fn binary(isa: Isa, op: BinaryOp, dst: &mut [f32], a: Operand<'_>, b: Operan
 /// # Panics
 /// If the lengths differ.
 pub fn select(isa: Isa, dst: &mut [f32], mask: Operand<'_>, a: Operand<'_>, b: Operand<'_>) {
+    run(isa, Code::SELECT, dst, [mask, a, b]);
+}
+
+fn run(isa: Isa, code: Code, dst: &mut [f32], operands: [Operand<'_>; 3]) {
     let (dst, len) = (dst.as_mut_ptr(), dst.len());
-    let (mask, a, b) = (mask.raw(dst, len), a.raw(dst, len), b.raw(dst, len));
-    per_isa!(isa, select_body, (dst: *mut f32, mask: Raw, a: Raw, b: Raw, len: usize));
+    let mut blocks = [[0.0; LANES]; 3];
+    let [x, y, z] = &mut blocks;
+    let [a, b, c] = operands;
+    let src = [a.strided(x, dst, len), b.strided(y, dst, len), c.strided(z, dst, len)];
+    per_isa!(isa, code_body, (code: Code, dst: *mut f32, src: [Strided; 3], len: usize));
 }
 
 /// (dst0\[i\], dst1\[i\]) = threefry2x32-20 of the counter (c0\[i\], c1\[i\]) under the key (k0\[i\], k1\[i\]), all
@@ -165,153 +177,78 @@ pub fn threefry(isa: Isa, dst0: &mut [f32], dst1: &mut [f32], operands: [Operand
     let len = dst0.len();
     check(dst1.len(), len);
     assert!(!operands.iter().any(|operand| matches!(operand, Operand::Dst)), "threefry has no in-place form");
-    let operands = operands.map(|operand| operand.raw(std::ptr::null(), len));
+    let mut blocks = [[0.0; LANES]; 4];
+    let [x, y, z, w] = &mut blocks;
+    let [a, b, c, d] = operands;
+    let none = std::ptr::null();
+    let src = [a.strided(x, none, len), b.strided(y, none, len), c.strided(z, none, len), d.strided(w, none, len)];
     let (dst0, dst1) = (dst0.as_mut_ptr(), dst1.as_mut_ptr());
-    per_isa!(isa, threefry_body, (dst0: *mut f32, dst1: *mut f32, operands: [Raw; 4], len: usize));
+    per_isa!(isa, threefry_body, (dst0: *mut f32, dst1: *mut f32, src: [Strided; 4], len: usize));
 }
 
 // SAFETY of the bodies: the safe functions above have checked that every pointer holds `len` values and that an
 // operand is either apart from the result or the result itself.
 
+/// One loop for each operation, whatever its operands are.
 #[inline(always)]
-pub(super) unsafe fn unary_body(op: UnaryOp, dst: *mut f32, x: *const f32, len: usize) {
-    let x = Contiguous(x);
+pub(super) unsafe fn code_body(code: Code, dst: *mut f32, [a, b, c]: [Strided; 3], len: usize) {
     macro_rules! run {
-        ($op:ty) => {
-            unsafe { store(dst, Map1::<$op, _>(x, PhantomData), len) }
-        };
-    }
-    match op {
-        UnaryOp::Neg => run!(ops::Neg),
-        UnaryOp::Recip => run!(ops::Recip),
-        UnaryOp::Exp => run!(ops::Exp),
-        UnaryOp::Log => run!(ops::Log),
-        UnaryOp::Sqrt => run!(ops::Sqrt),
-        UnaryOp::Sin => run!(ops::Sin),
-        UnaryOp::Cos => run!(ops::Cos),
-        UnaryOp::Tanh => run!(ops::Tanh),
-        UnaryOp::Floor => run!(ops::Floor),
-        UnaryOp::ToU32 => run!(ops::ToU32),
-        UnaryOp::ToF32 => run!(ops::ToF32),
-    }
-}
-
-#[inline(always)]
-pub(super) unsafe fn binary_body(op: BinaryOp, dst: *mut f32, a: Raw, b: Raw, len: usize) {
-    macro_rules! run {
-        ($op:ty) => {
+        (unary $($unary:ident)*; binary $($binary:ident)*) => {
+            // SAFETY: see above.
             unsafe {
-                match (a, b) {
-                    (Raw::Slice(a), Raw::Slice(b)) => {
-                        store(dst, Map2::<$op, _, _>(Contiguous(a), Contiguous(b), PhantomData), len)
-                    }
-                    (Raw::Slice(a), Raw::Splat(b)) => {
-                        store(dst, Map2::<$op, _, _>(Contiguous(a), Same(b), PhantomData), len)
-                    }
-                    (Raw::Splat(a), Raw::Slice(b)) => {
-                        store(dst, Map2::<$op, _, _>(Same(a), Contiguous(b), PhantomData), len)
-                    }
-                    (Raw::Splat(a), Raw::Splat(b)) => store(dst, Same(<$op as Lane2>::apply(a, b)), len),
+                match code {
+                    $(code if code == Code::unary(UnaryOp::$unary) => {
+                        store(dst, Map1::<ops::$unary, _>(a, PhantomData), len)
+                    })*
+                    $(code if code == Code::binary(BinaryOp::$binary) => {
+                        store(dst, Map2::<ops::$binary, _, _>(a, b, PhantomData), len)
+                    })*
+                    Code::SELECT => store(dst, Choose(a, b, c), len),
+                    _ => store(dst, a, len),
                 }
             }
         };
     }
-    match op {
-        BinaryOp::Add => run!(ops::Add),
-        BinaryOp::Mul => run!(ops::Mul),
-        BinaryOp::TanhGrad => run!(ops::TanhGrad),
-        BinaryOp::Max => run!(ops::Max),
-        BinaryOp::Min => run!(ops::Min),
-        BinaryOp::Lt => run!(ops::Lt),
-        BinaryOp::Eq => run!(ops::Eq),
-        BinaryOp::AddU => run!(ops::AddU),
-        BinaryOp::MulU => run!(ops::MulU),
-        BinaryOp::MaxU => run!(ops::MaxU),
-        BinaryOp::MinU => run!(ops::MinU),
-        BinaryOp::LtU => run!(ops::LtU),
-        BinaryOp::EqU => run!(ops::EqU),
-        BinaryOp::And => run!(ops::And),
-        BinaryOp::Or => run!(ops::Or),
-        BinaryOp::Xor => run!(ops::Xor),
-        BinaryOp::Shl => run!(ops::Shl),
-        BinaryOp::Shr => run!(ops::Shr),
-    }
-}
-
-#[inline(always)]
-pub(super) unsafe fn select_body(dst: *mut f32, mask: Raw, a: Raw, b: Raw, len: usize) {
-    // One mask for all is the chosen operand.
-    let mask = match mask {
-        Raw::Slice(mask) => Contiguous(mask),
-        Raw::Splat(mask) => {
-            let chosen = if mask.to_bits() != 0 { a } else { b };
-            return unsafe {
-                match chosen {
-                    Raw::Slice(x) if std::ptr::eq(x, dst) => {}
-                    Raw::Slice(x) => store(dst, Contiguous(x), len),
-                    Raw::Splat(x) => store(dst, Same(x), len),
-                }
-            };
-        }
-    };
-    unsafe {
-        match (a, b) {
-            (Raw::Slice(a), Raw::Slice(b)) => store(dst, Choose(mask, Contiguous(a), Contiguous(b)), len),
-            (Raw::Slice(a), Raw::Splat(b)) => store(dst, Choose(mask, Contiguous(a), Same(b)), len),
-            (Raw::Splat(a), Raw::Slice(b)) => store(dst, Choose(mask, Same(a), Contiguous(b)), len),
-            (Raw::Splat(a), Raw::Splat(b)) => store(dst, Choose(mask, Same(a), Same(b)), len),
-        }
+    run! {
+        unary Neg Recip Exp Log Sqrt Sin Cos Tanh Floor ToU32 ToF32;
+        binary Add Mul TanhGrad Max Min Lt Eq AddU MulU MaxU MinU LtU EqU And Or Xor Shl Shr
     }
 }
 
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
-pub(super) unsafe fn threefry_body(dst0: *mut f32, dst1: *mut f32, operands: [Raw; 4], len: usize) {
-    let [k0, k1, c0, c1] = operands;
+pub(super) unsafe fn threefry_body(dst0: *mut f32, dst1: *mut f32, src: [Strided; 4], len: usize) {
     let mut i = 0;
-    while i + LANES <= len {
-        // SAFETY: i + 16 <= len.
+    while i < len {
+        let n = LANES.min(len - i);
+        // SAFETY: i + n <= len.
         unsafe {
-            let (x0, x1) = ops::threefry(bits(k0, i), bits(k1, i), bits(c0, i), bits(c1, i));
-            dst0.add(i).cast::<[u32; LANES]>().write(x0);
-            dst1.add(i).cast::<[u32; LANES]>().write(x1);
+            let [k0, k1, c0, c1] = [bits(src[0], i, n), bits(src[1], i, n), bits(src[2], i, n), bits(src[3], i, n)];
+            let (x0, x1) = ops::threefry(k0, k1, c0, c1);
+            if n == LANES {
+                dst0.add(i).cast::<[u32; LANES]>().write(x0);
+                dst1.add(i).cast::<[u32; LANES]>().write(x1);
+            } else {
+                dst0.add(i).cast::<u32>().copy_from_nonoverlapping(x0.as_ptr(), n);
+                dst1.add(i).cast::<u32>().copy_from_nonoverlapping(x1.as_ptr(), n);
+            }
         }
         i += LANES;
     }
-    let n = len - i;
-    if n > 0 {
-        // SAFETY: i + n = len, n < 16.
-        unsafe {
-            let (k0, k1) = (first_bits(k0, i, n), first_bits(k1, i, n));
-            let (x0, x1) = ops::threefry(k0, k1, first_bits(c0, i, n), first_bits(c1, i, n));
-            dst0.add(i).cast::<u32>().copy_from_nonoverlapping(x0.as_ptr(), n);
-            dst1.add(i).cast::<u32>().copy_from_nonoverlapping(x1.as_ptr(), n);
-        }
-    }
 }
 
-/// The 16 values from `i` on as bits.
+/// The `n` ≤ 16 values from `i` on as bits.
 #[inline(always)]
-unsafe fn bits(raw: Raw, i: usize) -> [u32; LANES] {
-    match raw {
-        // SAFETY: i + 16 values are readable by the caller's promise.
-        Raw::Slice(x) => unsafe { x.add(i).cast::<[u32; LANES]>().read() },
-        Raw::Splat(x) => [x.to_bits(); LANES],
+unsafe fn bits(x: Strided, i: usize, n: usize) -> [u32; LANES] {
+    // SAFETY: i + n values are readable by the caller's promise.
+    let block = unsafe { if n == LANES { x.block(i) } else { x.part(i, n) } };
+    let mut y = [0; LANES];
+    for j in 0..LANES {
+        y[j] = block[j].to_bits();
     }
-}
-
-/// The `n` < 16 values from `i` on as bits, the rest 0.
-#[inline(always)]
-unsafe fn first_bits(raw: Raw, i: usize, n: usize) -> [u32; LANES] {
-    let mut block = [0; LANES];
-    match raw {
-        // SAFETY: i + n values are readable by the caller's promise.
-        Raw::Slice(x) => unsafe { x.add(i).cast::<u32>().copy_to_nonoverlapping(block.as_mut_ptr(), n) },
-        Raw::Splat(x) => block = [x.to_bits(); LANES],
-    }
-    block
+    y
 }
 
 #[cfg(test)]
 #[path = "elementwise_tests.rs"]
-mod tests;
+pub(super) mod tests;

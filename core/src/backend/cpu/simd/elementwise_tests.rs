@@ -3,7 +3,7 @@
 use super::*;
 use crate::{math, rng};
 
-const UNARY: [UnaryOp; 11] = [
+pub(crate) const UNARY: [UnaryOp; 11] = [
     UnaryOp::Neg,
     UnaryOp::Recip,
     UnaryOp::Exp,
@@ -17,7 +17,7 @@ const UNARY: [UnaryOp; 11] = [
     UnaryOp::ToF32,
 ];
 
-const BINARY: [BinaryOp; 18] = [
+pub(crate) const BINARY: [BinaryOp; 18] = [
     BinaryOp::Add,
     BinaryOp::Mul,
     BinaryOp::TanhGrad,

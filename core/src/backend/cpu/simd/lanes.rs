@@ -41,9 +41,14 @@ pub(crate) trait LaneSource: Copy {
 #[derive(Clone, Copy)]
 pub(crate) struct Contiguous(pub *const f32);
 
-/// One value for all lanes.
+/// An operand whose value `i` is at distance `i · step`: contiguous with 1; with 0 one block of 16 stands for all.
 #[derive(Clone, Copy)]
-pub(crate) struct Same(pub f32);
+pub(crate) struct Strided {
+    /// The first value.
+    pub values: *const f32,
+    /// 0 or 1.
+    pub step: usize,
+}
 
 impl LaneSource for Contiguous {
     #[inline(always)]
@@ -61,15 +66,17 @@ impl LaneSource for Contiguous {
     }
 }
 
-impl LaneSource for Same {
+impl LaneSource for Strided {
     #[inline(always)]
-    unsafe fn block(self, _i: usize) -> Block {
-        [self.0; LANES]
+    unsafe fn block(self, i: usize) -> Block {
+        // SAFETY: readable by the caller's promise, as are 16 values where one block stands for all.
+        unsafe { Contiguous(self.values).block(i * self.step) }
     }
 
     #[inline(always)]
-    unsafe fn part(self, _i: usize, _n: usize) -> Block {
-        [self.0; LANES]
+    unsafe fn part(self, i: usize, n: usize) -> Block {
+        // SAFETY: as above.
+        unsafe { Contiguous(self.values).part(i * self.step, n) }
     }
 }
 

@@ -14,6 +14,7 @@ pub mod elementwise;
 pub mod few;
 pub mod gemm;
 pub mod isa;
+mod jobs;
 mod lanes;
 mod ops;
 pub(crate) mod pack;
@@ -43,17 +44,17 @@ pub const fn slice_len(len: usize) -> usize {
 /// `$body` must be `#[inline(always)]` all the way down; what is not inlined runs as baseline code. Usable inside
 /// functions only; arguments are passed by name and typed, so that the entry points can be declared.
 macro_rules! per_isa {
-    ($isa:expr, $body:path, ($($arg:ident: $ty:ty),* $(,)?)) => {{
+    ($isa:expr, $body:path, ($($arg:ident: $ty:ty),* $(,)?) $(-> $result:ty)?) => {{
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
-        unsafe fn avx512($($arg: $ty),*) {
+        unsafe fn avx512($($arg: $ty),*) $(-> $result)? {
             // SAFETY: forwarded from the caller.
             #[allow(unused_unsafe, reason = "some bodies are safe")]
             unsafe { $body($($arg),*) }
         }
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,fma")]
-        unsafe fn avx2($($arg: $ty),*) {
+        unsafe fn avx2($($arg: $ty),*) $(-> $result)? {
             // SAFETY: forwarded from the caller.
             #[allow(unused_unsafe, reason = "some bodies are safe")]
             unsafe { $body($($arg),*) }

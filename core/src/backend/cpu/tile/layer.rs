@@ -93,7 +93,7 @@ impl Frame<'_> {
         let DenseLayer { product, linked, ends, last, .. } = layer;
         let Dense { dst, a, strides: [.., k, n], part, inner, .. } = product;
         let (isa, lanes) = (self.isa, self.lanes);
-        let values = self.values(linked);
+        self.move_values(linked);
         let mut first = 0;
         for (start, end) in (0..*n).step_by(*part).zip(ends) {
             let dims = DenseDims { k: *k, n: (*part).min(n - start), r: lanes };
@@ -113,7 +113,7 @@ impl Frame<'_> {
                 }
             }
             let turned = last.and_then(|reg| Some((reg, rows?)));
-            self.jobs(linked, &values, &[], first..*end, turned.map_or(16, |(_, rows)| rows));
+            self.jobs(linked, first..*end, turned.map_or(16, |(_, rows)| rows));
             if let Some((reg, rows)) = turned {
                 let (results, len) = (own(self, reg), rows * dims.n);
                 spare[..len].copy_from_slice(&results[..len]);
@@ -121,6 +121,5 @@ impl Frame<'_> {
             }
             first = *end;
         }
-        self.values = values;
     }
 }

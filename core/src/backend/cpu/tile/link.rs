@@ -2,13 +2,36 @@
 
 use std::ops::Range;
 
-use super::super::simd::chain::{Chain, Job, Src, Work};
+use super::super::simd::chain::{Chain, Column, Job, Src, Work};
 use super::super::simd::dots::in_lanes;
 use super::super::simd::elementwise::{BinaryOp, UnaryOp};
 use super::{Dense, Instr, Major, Mem, Opnd, Reg, Table, Tile, TileLoop};
 
 /// Jobs that one instruction may become; more are not worth it.
 const MOST: usize = 64;
+
+/// Numbers per row from which whole blocks of rows are turned at once, by instructions and not by chains.
+pub(super) const WIDE: usize = 16;
+
+/// A tile as it is run.
+#[derive(Clone, Debug)]
+pub struct LinkedTile {
+    /// The parts.
+    pub parts: Vec<TilePart>,
+    /// Values of chains that are the same for all rows.
+    pub values: Vec<Value>,
+    /// Number of places of turned weights.
+    pub packs: usize,
+}
+
+/// A value of chains.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A constant.
+    Const(u32),
+    /// The element of that position in memory.
+    Uniform(Mem, usize),
+}
 
 /// A part of a tile as it is run: one instruction, or several joined.
 #[derive(Clone, Debug)]
@@ -23,16 +46,14 @@ pub enum TilePart {
     Loop(TileLoop, Vec<TilePart>),
 }
 
-/// A chain with its values that are the same for all rows.
+/// A chain with what it reads and writes outside of the registers.
 #[derive(Clone, Debug)]
 pub struct Linked {
     /// The jobs.
     pub chain: Chain,
-    /// The values; those that come from memory are set before each run.
-    pub constants: Vec<f32>,
-    /// Which values come from memory: slot, place, position of the element.
-    pub fetched: Vec<(usize, Mem, usize)>,
-    /// Rows of memory that are next to each other, one element each.
+    /// Which of the tile's values change with the step of a loop, and where they are: they are fetched before each run.
+    pub moving: Vec<(usize, Mem, usize)>,
+    /// Rows of memory.
     pub streams: Vec<Mem>,
 }
 
@@ -71,26 +92,46 @@ pub enum Inside {
 }
 
 /// Join the instructions of a tile.
-pub fn link(tile: &Tile) -> Vec<TilePart> {
-    link_code(tile, &tile.code, &mut (0, 0))
+pub fn link(tile: &Tile) -> LinkedTile {
+    let mut uses = vec![0; tile.registers.len()];
+    tile.code.iter().for_each(|instr| count(instr, &mut uses));
+    let mut values = Vec::new();
+    let mut packs = Packs::default();
+    let parts = parts(tile, &tile.code, &uses, &mut values, &mut packs);
+    LinkedTile { parts, values, packs: packs.places }
 }
 
-/// `packed` counts the places of turned weights, and their values.
-fn link_code(tile: &Tile, code: &[Instr], packed: &mut (usize, usize)) -> Vec<TilePart> {
-    let registers = &tile.registers;
-    let mut linker = Linker {
-        registers,
-        majors: &tile.majors,
-        lanes: tile.lanes,
-        inner: (&[], 0),
-        jobs: Vec::new(),
-        values: Vec::new(),
-        fetched: Vec::new(),
-        streams: Vec::new(),
-    };
+/// Counts how often each register is named; a carry, which lives from step to step, once more.
+fn count(instr: &Instr, uses: &mut [usize]) {
+    instr.registers(&mut |reg, _| uses[reg] += 1);
+    carries(instr, &mut |reg| uses[reg] += 1);
+}
+
+fn carries(instr: &Instr, f: &mut dyn FnMut(Reg)) {
+    if let Instr::Loop(l) = instr {
+        l.carries.iter().for_each(|(reg, ..)| f(*reg));
+        l.code.iter().for_each(|instr| carries(instr, f));
+    }
+}
+
+/// The places of turned weights so far, and their values.
+#[derive(Default)]
+struct Packs {
+    places: usize,
+    values: usize,
+}
+
+fn parts(tile: &Tile, code: &[Instr], uses: &[usize], values: &mut Vec<Value>, packs: &mut Packs) -> Vec<TilePart> {
+    let (registers, majors, lanes) = (&tile.registers[..], &tile.majors[..], tile.lanes);
+    let here = vec![0; registers.len()];
+    let inner: (&[Reg], usize) = (&[], 0);
+    let (jobs, columns) = (Vec::new(), Vec::new());
+    let (moving, streams) = (Vec::new(), Vec::new());
+    let mut linker = Linker { registers, majors, lanes, inner, uses, here, values, jobs, columns, moving, streams };
     let mut parts = Vec::new();
     for instr in code {
         if linker.add(instr).is_some() {
+            instr.registers(&mut |reg, _| linker.here[reg] += 1);
             continue;
         }
         linker.flush(&mut parts);
@@ -103,8 +144,11 @@ fn link_code(tile: &Tile, code: &[Instr], packed: &mut (usize, usize)) -> Vec<Ti
                         code.push(Instr::Assemble { dst: *reg, parts: vec![(next.clone(), to)], zero: false });
                     }
                 }
-                let inside = link_code(tile, &code, packed);
-                TilePart::Loop(TileLoop { code: Vec::new(), ..(**l).clone() }, inside)
+                let inside = self::parts(tile, &code, uses, linker.values, packs);
+                let mut named = vec![0; registers.len()];
+                code.iter().for_each(|instr| count(instr, &mut named));
+                let index = l.index.filter(|index| named[*index] > 0);
+                TilePart::Loop(TileLoop { code: Vec::new(), index, ..(**l).clone() }, inside)
             }
             Instr::Dense(product) => {
                 let [ks, ns, k, n] = product.strides;
@@ -112,9 +156,9 @@ fn link_code(tile: &Tile, code: &[Instr], packed: &mut (usize, usize)) -> Vec<Ti
                     Major::Rows => ns != 1 && n > 1,
                     Major::Lanes => product.of_rows(&tile.majors) && ks != 1,
                 };
-                let place = turns.then_some(*packed);
+                let place = turns.then_some((packs.places, packs.values));
                 if turns {
-                    *packed = (packed.0 + 1, packed.1 + k * n);
+                    *packs = Packs { places: packs.places + 1, values: packs.values + k * n };
                 }
                 TilePart::Layer(Box::new(linker.layer(product, place)))
             }
@@ -125,25 +169,20 @@ fn link_code(tile: &Tile, code: &[Instr], packed: &mut (usize, usize)) -> Vec<Ti
     parts
 }
 
-/// The number of places of turned weights.
-pub fn packs(parts: &[TilePart]) -> usize {
-    let of = |part: &TilePart| match part {
-        TilePart::Layer(layer) => layer.packed.map_or(0, |(place, _)| place + 1),
-        TilePart::Loop(_, parts) => packs(parts),
-        TilePart::Chain(_) | TilePart::Instr(_) => 0,
-    };
-    parts.iter().map(of).max().unwrap_or(0)
-}
-
 struct Linker<'a> {
     registers: &'a [(usize, usize)],
     majors: &'a [Major],
     lanes: usize,
     /// Registers that hold one part of a product's blocks, and the first of those.
     inner: (&'a [Reg], usize),
+    /// How often each register is named in the tile, and in the chain.
+    uses: &'a [usize],
+    here: Vec<usize>,
+    values: &'a mut Vec<Value>,
     jobs: Vec<Job>,
-    values: Vec<f32>,
-    fetched: Vec<(usize, Mem, usize)>,
+    /// Jobs that read or write rows which may take the place of a register.
+    columns: Vec<(usize, Reg)>,
+    moving: Vec<(usize, Mem, usize)>,
     streams: Vec<Mem>,
 }
 
@@ -156,9 +195,14 @@ impl<'a> Linker<'a> {
 
     /// Makes a chain of the work that has been added.
     fn linked(&mut self) -> Linked {
-        let chain = Chain::new(std::mem::take(&mut self.jobs));
-        let (constants, fetched) = (std::mem::take(&mut self.values), std::mem::take(&mut self.fetched));
-        Linked { chain, constants, fetched, streams: std::mem::take(&mut self.streams) }
+        for (job, reg) in self.columns.drain(..) {
+            if let Work::Read(column) | Work::Write(column) = &mut self.jobs[job].work {
+                column.direct = self.uses[reg] == self.here[reg];
+            }
+        }
+        self.here.fill(0);
+        let chain = Chain::new(&std::mem::take(&mut self.jobs));
+        Linked { chain, moving: std::mem::take(&mut self.moving), streams: std::mem::take(&mut self.streams) }
     }
 
     fn layer(&mut self, product: &'a Dense, packed: Option<(usize, usize)>) -> DenseLayer {
@@ -211,25 +255,43 @@ impl<'a> Linker<'a> {
                 }
                 Some(())
             }
-            Instr::Load { dst, src } if src.row == 1 && src.per == 0 && src.table.len() == 1 => {
-                let stream = self.stream(src);
-                self.jobs(Work::Read(stream), [*dst; 2], &[], 0, &[0]);
+            Instr::Load { dst, src } if src.per == 0 && self.narrow(src) => {
+                for m in 0..src.table.len() {
+                    let column = self.column(src, m, *dst);
+                    self.jobs(Work::Read(column), [*dst; 2], &[], m, &[m as u32]);
+                }
                 Some(())
             }
-            Instr::Store { src, dst } if dst.row == 1 && dst.table.len() == 1 => {
-                let stream = self.stream(dst);
-                let from = self.src(src, 0);
-                let len = self.lanes as u32;
-                self.jobs.push(Job { work: Work::Write(stream), dst: [0; 2], src: [from; 4], len });
+            Instr::Store { src, dst } if self.narrow(dst) => {
+                for m in 0..dst.table.len() {
+                    let reg = if let Opnd::Reg(reg, _) = src { *reg } else { usize::MAX };
+                    let column = self.column(dst, m, reg);
+                    let from = self.src(src, m);
+                    let len = self.lanes as u32;
+                    self.jobs.push(Job { work: Work::Write(column), dst: [0; 2], src: [from; 4], len });
+                }
                 Some(())
             }
             _ => None,
         }
     }
 
-    fn stream(&mut self, mem: &Mem) -> u32 {
-        self.streams.push(mem.clone());
-        self.streams.len() as u32 - 1
+    /// Tells whether rows are read or written number by number.
+    fn narrow(&self, mem: &Mem) -> bool {
+        mem.table.len() < WIDE && mem.table.max() <= u32::MAX as usize
+    }
+
+    /// Number `m` of each row, which the next job reads to a register or writes from it.
+    fn column(&mut self, mem: &Mem, m: usize, reg: Reg) -> Column {
+        let known = self.streams.iter().position(|known| known == mem);
+        let stream = known.unwrap_or_else(|| {
+            self.streams.push(mem.clone());
+            self.streams.len() - 1
+        });
+        if mem.row == 1 && mem.table.len() == 1 && self.registers.get(reg).is_some_and(|(_, blocks)| *blocks == 1) {
+            self.columns.push((self.jobs.len(), reg));
+        }
+        Column { stream: stream as u32, at: mem.table.at(m) as u32, direct: false }
     }
 
     fn each(&mut self, work: Work, dst: [Reg; 2], src: &[&Opnd]) -> Option<()> {
@@ -294,29 +356,24 @@ impl<'a> Linker<'a> {
     fn src(&mut self, o: &Opnd, i: usize) -> Src {
         match o {
             Opnd::Reg(reg, table) => Src::At(self.place(*reg, table.at(i))),
-            Opnd::Const(bits) => {
-                let fixed = |(slot, v): (usize, &f32)| {
-                    v.to_bits() == *bits && !self.fetched.iter().any(|(fetched, ..)| *fetched == slot)
-                };
-                let known = self.values.iter().enumerate().position(fixed);
-                Src::Value(known.unwrap_or_else(|| self.value(f32::from_bits(*bits))) as u32)
-            }
+            Opnd::Const(bits) => Src::Value(self.value(Value::Const(*bits)) as u32),
             Opnd::Uniform(mem) => {
                 let at = mem.table.at(i);
-                let known = self.fetched.iter().find(|(_, m, a)| *a == at && m == mem).map(|f| f.0);
-                let slot = known.unwrap_or_else(|| {
-                    let slot = self.value(0.0);
-                    self.fetched.push((slot, mem.clone(), at));
-                    slot
-                });
+                let slot = self.value(Value::Uniform(mem.clone(), at));
+                if mem.time.iter().any(|distance| *distance > 0) && self.moving.iter().all(|known| known.0 != slot) {
+                    self.moving.push((slot, mem.clone(), at));
+                }
                 Src::Value(slot as u32)
             }
         }
     }
 
-    fn value(&mut self, value: f32) -> usize {
-        self.values.push(value);
-        self.values.len() - 1
+    /// The number of a value.
+    fn value(&mut self, value: Value) -> usize {
+        self.values.iter().position(|known| *known == value).unwrap_or_else(|| {
+            self.values.push(value);
+            self.values.len() - 1
+        })
     }
 }
 

@@ -6,6 +6,7 @@
 //! per slice of rows, whose number and order depend on the number of rows only.
 
 mod build;
+mod chains;
 mod contract;
 mod domain;
 mod fuse;
@@ -98,5 +99,5 @@ pub struct Tile {
     /// Nesting of loops.
     pub depth: usize,
     /// The parts to run: the instructions with chains joined, made at the first run.
-    pub linked: std::sync::OnceLock<Vec<link::TilePart>>,
+    pub linked: std::sync::OnceLock<link::LinkedTile>,
 }

@@ -41,10 +41,9 @@ impl Frame<'_> {
             None => {
                 let out = &mut self.reg_mut(*dst)[..dims.rows * n];
                 dense_rows(isa, out, input, weights, row, bias, dims, Epilogue::Linear);
-                let values = self.values(&layer.linked);
+                self.move_values(&layer.linked);
                 let lanes = if self.lanes == 16 { self.valid } else { 16 };
-                self.jobs(&layer.linked, &values, &[], 0..layer.linked.chain.len(), lanes);
-                self.values = values;
+                self.jobs(&layer.linked, 0..layer.linked.chain.len(), lanes);
             }
         }
         self.packed = packed;

@@ -4,11 +4,9 @@
 use super::super::simd::elementwise::Operand;
 use super::super::simd::pack::transpose;
 use super::super::simd::update::{SharedNumbers, update};
+use super::link::WIDE;
 use super::run::{Frame, lane};
 use super::{Major, Mem, Opnd, Reg, Table, Update};
-
-/// Numbers per row from which whole blocks of rows are turned at once.
-const WIDE: usize = 16;
 
 impl Frame<'_> {
     /// Rows of memory to a register; lanes past the last row repeat it.

@@ -1,20 +1,18 @@
 //! Runs tiles.
 #![allow(unsafe_code, reason = "threads write disjoint rows, and registers are disjoint blocks of one scratch")]
 
-use std::ops::Range;
-
 use super::super::halt::{Halt, Ran};
 use super::super::memory::{Memory, Span};
 use super::super::run::Run;
 use super::super::simd::aligned::AlignedVec;
-use super::super::simd::chain::Stream;
+use super::super::simd::chain::Streams;
 use super::super::simd::elementwise::{Operand, binary, select, threefry, unary};
 use super::super::simd::isa::Isa;
 use super::super::simd::permutation::permutation;
 use super::super::simd::reduce::{Reduction, accumulate_rows, finish_rows, reduce_outer};
 use super::super::simd::row_product::row_product;
 use super::super::simd::rows::{sum_rows, turn_rows, turn_sums};
-use super::link::{Linked, TilePart, link, packs};
+use super::link::{TilePart, link};
 use super::shares::{Desk, Shares, Workspace};
 use super::{Instr, Major, Mem, Opnd, Reg, Table, Tile, TileLoop};
 use crate::backend::Interrupt;
@@ -25,7 +23,7 @@ pub(super) struct Frame<'a> {
     pub(super) tile: &'a Tile,
     pub(super) mem: &'a Memory<'a>,
     pub(super) isa: Isa,
-    scratch: Span,
+    pub(super) scratch: Span,
     /// Rows that a matrix product transposes.
     pub(super) spare: Vec<f32>,
     /// Weights that row-major products have turned, and the group of each.
@@ -37,16 +35,17 @@ pub(super) struct Frame<'a> {
     pub(super) valid: usize,
     pub(super) lanes: usize,
     /// Indices of the open loops.
-    time: Vec<usize>,
+    pub(super) time: Vec<usize>,
     /// Partial sums of this slice, one after the other.
     partials: Span,
     /// Asks for a stop: loops then end at once, and what they leave is of no value.
-    interrupt: &'a Interrupt,
+    pub(super) interrupt: &'a Interrupt,
     /// Steps of the outermost loop are reported.
-    reports: bool,
-    /// Values and streams of the chain that runs.
+    pub(super) reports: bool,
+    /// Values of chains, 16 times each.
     pub(super) values: Vec<f32>,
-    streams: Vec<Stream>,
+    /// Rows of the chain that runs.
+    pub(super) streams: Streams,
 }
 
 impl Tile {
@@ -64,8 +63,7 @@ impl Tile {
         sums.grow(per_slice * tasks)?;
         let partials = Span::of(sums.as_mut_slice());
         let shared: &Memory<'_> = mem;
-        let parts = self.linked.get_or_init(|| link(self));
-        let packs = packs(parts);
+        let linked = self.linked.get_or_init(|| link(self));
         let work = |worker: usize, desk: &mut Desk| {
             let mut frame = Frame {
                 tile: self,
@@ -74,7 +72,7 @@ impl Tile {
                 scratch: Span::of(desk.scratch.as_mut_slice()),
                 spare: std::mem::take(&mut desk.spare),
                 packed: std::mem::take(&mut desk.packed),
-                packed_for: vec![usize::MAX; packs],
+                packed_for: vec![usize::MAX; linked.packs],
                 group: 0,
                 row: 0,
                 valid: 0,
@@ -84,11 +82,14 @@ impl Tile {
                 interrupt: run.interrupt,
                 reports: run.outermost && worker == 0,
                 values: std::mem::take(&mut desk.values),
-                streams: Vec::new(),
+                streams: Streams::default(),
             };
             let (lo, hi) = (worker * tasks / workers, (worker + 1) * tasks / workers);
             for task in lo..hi {
-                frame.group = task / slices;
+                if task == lo || frame.group != task / slices {
+                    frame.group = task / slices;
+                    frame.fill_values(&linked.values);
+                }
                 frame.partials = partials.part(task * per_slice, per_slice);
                 // SAFETY: each task has its own part.
                 unsafe { frame.partials.words_mut() }.fill(0);
@@ -98,7 +99,7 @@ impl Tile {
                 while row < end && !run.interrupt.asked() {
                     frame.row = row;
                     frame.valid = self.lanes.min(end - row);
-                    frame.parts(parts, &starts);
+                    frame.parts(&linked.parts, &starts);
                     row += frame.valid;
                 }
             }
@@ -186,50 +187,6 @@ impl Frame<'_> {
                 TilePart::Loop(body, parts) => self.repeat(body, parts, starts),
             }
         }
-    }
-
-    /// Values of a chain that are the same for all rows.
-    pub(super) fn values(&mut self, linked: &Linked) -> Vec<f32> {
-        let mut values = std::mem::take(&mut self.values);
-        values.clear();
-        values.extend_from_slice(&linked.constants);
-        for (slot, mem, at) in &linked.fetched {
-            let (words, base) = self.base(mem);
-            values[*slot] = f32::from_bits(words[base + at]);
-        }
-        values
-    }
-
-    /// Do these jobs of a chain, on so many of every 16 lanes.
-    pub(super) fn jobs(
-        &mut self,
-        linked: &Linked,
-        values: &[f32],
-        streams: &[Stream],
-        jobs: Range<usize>,
-        lanes: usize,
-    ) {
-        // SAFETY: only this thread uses its scratch, and no register is borrowed now. Streams are rows of this tile:
-        // nobody else writes them while it runs, or reads those that it writes.
-        unsafe {
-            let scratch = bytemuck::cast_slice_mut(self.scratch.words_mut());
-            linked.chain.run(self.isa, scratch, values, streams, jobs, lanes);
-        }
-    }
-
-    #[inline(never)]
-    fn chain(&mut self, linked: &Linked) {
-        let values = self.values(linked);
-        let mut streams = std::mem::take(&mut self.streams);
-        streams.clear();
-        for mem in &linked.streams {
-            let at = self.base(mem).1 + self.row + mem.table.at(0);
-            let rows = self.mem.span(mem.value).part(at, self.valid);
-            streams.push(Stream { values: rows.as_ptr().cast(), len: self.valid });
-        }
-        self.jobs(linked, &values, &streams, 0..linked.chain.len(), 16);
-        self.streams = streams;
-        self.values = values;
     }
 
     #[inline(never)]
@@ -326,6 +283,9 @@ impl Frame<'_> {
     fn repeat(&mut self, body: &TileLoop, parts: &[TilePart], starts: &[usize]) {
         for (reg, init, _) in &body.carries {
             self.copy(*reg, init);
+        }
+        if let [TilePart::Chain(linked)] = parts {
+            return self.repeat_chain(body, linked);
         }
         let level = body.level;
         for step in 0..body.len {

@@ -1,12 +1,13 @@
 //! Tests that tiles give the bits of the plain way.
 
 use super::Table;
+use super::link::{TilePart, link};
 use crate::backend::cpu::lower::lower;
 use crate::backend::cpu::steps::LoweredStep;
 use crate::backend::cpu::{Cpu, CpuOptions};
 use crate::program::PlanOptions;
 use crate::tensor::{Loop, scan};
-use crate::{Context, DType, Device, Program, State, Tensor};
+use crate::{Context, DType, Device, Error, Program, State, Tensor};
 
 #[test]
 fn tables_are_recognised() {
@@ -251,4 +252,74 @@ fn wide_layers_are_the_same_bits_row_by_row() {
             assert!(lower(&plan, true, 1).unwrap().steps.iter().any(rows), "{name} {s} {b} {width}");
         }
     }
+}
+
+/// Returns and advantages of `n` rows: two loops that are nothing but a chain each, one of them backwards, and one that
+/// reads its index.
+fn credit(cx: &mut Context, s: usize, n: usize) {
+    let shape = [9, s, n];
+    let (x, ends) = (cx.input("x", &shape, DType::F32), cx.input("ends", &shape, DType::F32));
+    let decay = cx.input("decay", &[9], DType::F32);
+    let zero = Tensor::zeros(&[s, n]);
+    for (name, reverse) in [("forwards", false), ("backwards", true)] {
+        let (carry, ys) = scan(9, reverse, &[zero, zero], &[x, ends, decay], |t, c, xs| {
+            let goes = xs[1].lt(Tensor::constant_f32(0.5));
+            let sum = xs[0] + goes.select(c[0] * xs[2], t.to_f32());
+            Loop { carry: vec![sum, c[1] + c[0]], ys: vec![sum, c[0]] }
+        });
+        cx.output(&format!("{name} last"), carry[0] + carry[1]);
+        cx.output(&format!("{name} sums"), ys[0]);
+        cx.output(&format!("{name} before"), ys[1]);
+    }
+}
+
+#[test]
+fn loops_of_one_chain_are_the_same_bits_for_every_number_of_rows() {
+    let rows: Vec<usize> = if cfg!(miri) { vec![3] } else { (1..=40).chain([300]).collect() };
+    for n in rows {
+        for s in [1, 3] {
+            let args = [("x", vec![9, s, n]), ("ends", vec![9, s, n]), ("decay", vec![9])];
+            same(&|cx| credit(cx, s, n), &args);
+        }
+    }
+    let plan = Program::plan_of(PlanOptions::default(), |cx| credit(cx, 1, 4)).unwrap();
+    let lowered = lower(&plan, true, 1).unwrap();
+    let mut loops = 0;
+    for step in &lowered.steps {
+        let LoweredStep::Tile(tile) = step else { continue };
+        for part in link(tile).parts {
+            if let TilePart::Loop(_, inside) = part {
+                assert!(matches!(&inside[..], [TilePart::Chain(_)]), "{inside:?}");
+                loops += 1;
+            }
+        }
+    }
+    assert_eq!(loops, 2);
+}
+
+#[test]
+fn a_loop_of_one_chain_tells_its_step_and_stops_when_asked() {
+    const STEPS: usize = 1 << 30;
+    let device = Device::new(Cpu::new(CpuOptions { threads: 1, ..Default::default() }));
+    let mut program = Program::new(&device, |cx| {
+        let x = cx.input("x", &[4], DType::F32);
+        let (x, _) = scan(STEPS, false, &[x], &[], |_, c, _| Loop { carry: vec![c[0].sin()], ys: Vec::new() });
+        cx.output("x", x[0]);
+    })
+    .unwrap();
+    let x = device.array(&[4], &[1.0; 4]).unwrap();
+    let interrupt = device.interrupt();
+    let asker = std::thread::spawn(move || {
+        // Steps are counted while they are made.
+        while interrupt.reached().step == 0 {
+            std::thread::yield_now();
+        }
+        let reached = interrupt.reached();
+        interrupt.ask();
+        reached
+    });
+    let result = program.run(&State::new(), &[("x", &x)], &[]);
+    assert!(matches!(result, Err(Error::Interrupted)), "{result:?}");
+    let reached = asker.join().unwrap();
+    assert!(reached.steps == STEPS && reached.step < STEPS, "{reached:?}");
 }

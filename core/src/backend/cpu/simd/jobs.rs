@@ -1,0 +1,240 @@
+//! The kernel of a [`super::chain::Chain`]: works off operations whose operands are all addresses, for steps of a loop.
+
+use super::elementwise::{Code, code_body, threefry_body};
+use super::lanes::{Block, LANES, LaneSource, Strided, store};
+
+/// Number of the scratch among the bases.
+pub(super) const SCRATCH: u32 = 0;
+/// Number of the splats.
+pub(super) const SPLATS: u32 = 1;
+/// Number of the first stream.
+pub(super) const STREAMS: u32 = 2;
+
+/// Threefry, which has two results.
+pub(super) const THREEFRY: Code = Code(Code::OTHERS);
+/// Rows of a stream to the scratch; the last row is repeated.
+pub(super) const READ: Code = Code(Code::OTHERS + 1);
+/// The first operand to rows of a stream.
+pub(super) const WRITE: Code = Code(Code::OTHERS + 2);
+
+/// A position relative to a base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub base: u32,
+    pub at: u32,
+}
+
+/// An operation ready to be done.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Op {
+    pub code: Code,
+    /// Blocks of 16 values.
+    pub blocks: u32,
+    pub dst: [Place; 2],
+    /// Operands; those that the operation does not have are places that exist.
+    pub src: [Place; 4],
+}
+
+/// Where values start, how far they are apart, and how far the next step's are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Base {
+    pub values: *mut f32,
+    pub step: usize,
+    pub delta: isize,
+}
+
+/// A value that all lanes share, and how far the next step's is.
+#[derive(Clone, Copy, Debug)]
+pub struct Feed {
+    /// Which of the values it is.
+    pub slot: usize,
+    /// Where it is.
+    pub value: *const f32,
+    /// The distance of steps.
+    pub delta: isize,
+}
+
+/// The number of the step, as u32 in so many lanes of the scratch.
+#[derive(Clone, Copy, Debug)]
+pub struct Index {
+    /// The first lane.
+    pub at: usize,
+    /// How many, a multiple of 16.
+    pub len: usize,
+    /// The number of the next step.
+    pub next: u32,
+    /// 1, or −1 for a loop that runs backwards.
+    pub delta: i32,
+}
+
+/// Blocks of the scratch of which no element of any row must be 0 for a loop to end.
+#[derive(Clone, Copy, Debug)]
+pub struct Until {
+    /// The first.
+    pub at: usize,
+    /// How many.
+    pub blocks: usize,
+    /// Their lanes.
+    pub lanes: usize,
+}
+
+impl Until {
+    /// # Safety
+    /// The scratch has the blocks, and these the rows.
+    #[inline(always)]
+    unsafe fn holds(self, scratch: *const f32, rows: usize) -> bool {
+        for block in 0..self.blocks {
+            for row in 0..rows.min(self.lanes) {
+                // SAFETY: by the caller's promise.
+                if unsafe { *scratch.add(self.at + block * self.lanes + row) }.to_bits() == 0 {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+}
+
+/// Steps of a loop.
+#[derive(Clone, Copy, Debug)]
+pub struct Steps {
+    /// How many to make.
+    pub len: usize,
+    /// The index, if it is read.
+    pub index: Option<Index>,
+    /// When to end early.
+    pub until: Option<Until>,
+}
+
+/// Where jobs find what they work on.
+pub(super) struct Bench<'a> {
+    /// Scratch, splats and streams.
+    pub bases: &'a mut [Base],
+    pub feeds: &'a mut [Feed],
+    /// Rows of each stream.
+    pub rows: usize,
+    /// How many of the 16 lanes count; where fewer do, they are next to each other.
+    pub lanes: usize,
+}
+
+/// Do the operations once for each step; returns how many steps were made.
+///
+/// # Safety
+/// All places must exist, for each step, and results must be apart from operands or in their place.
+#[inline(always)]
+pub(super) unsafe fn body(ops: &[Op], bench: &mut Bench<'_>, steps: &mut Steps) -> usize {
+    let Bench { bases, feeds, rows, lanes } = bench;
+    // SAFETY: by the caller's promise.
+    unsafe {
+        let [scratch, splats] = [SCRATCH, SPLATS].map(|base| bases[base as usize].values);
+        for step in 0..steps.len {
+            if steps.until.is_some_and(|until| until.holds(scratch, *rows)) {
+                return step;
+            }
+            for feed in feeds.iter_mut() {
+                splats.add(feed.slot * LANES).cast::<Block>().write([*feed.value; LANES]);
+                feed.value = feed.value.wrapping_offset(feed.delta);
+            }
+            if let Some(index) = &mut steps.index {
+                let block = [f32::from_bits(index.next); LANES];
+                store(scratch.add(index.at), Strided { values: block.as_ptr(), step: 0 }, index.len);
+                index.next = index.next.wrapping_add_signed(index.delta);
+            }
+            for op in ops {
+                one(op, bases, *rows, *lanes);
+            }
+            for stream in &mut bases[STREAMS as usize..] {
+                stream.values = stream.values.wrapping_offset(stream.delta);
+            }
+        }
+    }
+    steps.len
+}
+
+#[inline(always)]
+unsafe fn one(op: &Op, bases: &[Base], rows: usize, lanes: usize) {
+    // SAFETY: by the promise of `body`; what is past the lanes that count belongs to the same blocks.
+    unsafe {
+        let len = (op.blocks as usize * lanes).next_multiple_of(LANES);
+        let (dst, [a, b, c]) = (at(op.dst[0], bases), [0, 1, 2].map(|i| at(op.src[i], bases)));
+        let to = dst.values.cast_mut();
+        match op.code {
+            THREEFRY => threefry_body(to, at(op.dst[1], bases).values.cast_mut(), [a, b, c, at(op.src[3], bases)], len),
+            READ => read(to, a, rows.min(len), len),
+            WRITE => write(to, dst.step, a, rows.min(len)),
+            code => code_body(code, to, [a, b, c], len),
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn at(place: Place, bases: &[Base]) -> Strided {
+    // SAFETY: by the promise of `body`.
+    unsafe {
+        let base = bases.get_unchecked(place.base as usize);
+        Strided { values: base.values.add(place.at as usize), step: base.step }
+    }
+}
+
+/// `n` rows to `len` lanes.
+#[inline(always)]
+unsafe fn read(dst: *mut f32, rows: Strided, n: usize, len: usize) {
+    let mut i = 0;
+    while i < len {
+        // SAFETY: i + 16 <= len, and no row past the last is read.
+        unsafe {
+            let block = match n.saturating_sub(i) {
+                LANES.. if rows.step == 1 => rows.block(i),
+                0..=4 => first::<4>(rows, i, n),
+                5..=8 => first::<8>(rows, i, n),
+                _ => first::<LANES>(rows, i, n),
+            };
+            dst.add(i).cast::<Block>().write(block);
+        }
+        i += LANES;
+    }
+}
+
+/// The `N` rows from `i` on, the rest as the last of them; past row `n` they are that.
+///
+/// A block put together in a register: one that was written to memory lane by lane, and is read whole, would make the
+/// processor wait.
+#[inline(always)]
+unsafe fn first<const N: usize>(rows: Strided, i: usize, n: usize) -> Block {
+    let (mut some, mut block) = ([0.0; N], [0.0; LANES]);
+    for (j, x) in some.iter_mut().enumerate() {
+        // SAFETY: one of the `n` rows.
+        *x = unsafe { *rows.values.add((i + j).min(n - 1) * rows.step) };
+    }
+    for j in 0..LANES {
+        block[j] = some[if j < N { j } else { N - 1 }];
+    }
+    block
+}
+
+/// The first `n` lanes to rows `step` apart.
+#[inline(always)]
+unsafe fn write(to: *mut f32, step: usize, from: Strided, n: usize) {
+    // SAFETY: `n` lanes and rows exist.
+    unsafe {
+        if step != 1 {
+            for row in 0..n {
+                *to.add(row * step) = *from.values.add(row / LANES * LANES * from.step + row % LANES);
+            }
+            return;
+        }
+        let (whole, rest) = (n / LANES * LANES, n % LANES);
+        store(to, from, whole);
+        let (to, from) = (to.add(whole), from.values.add(whole * from.step));
+        // No call for a few values.
+        macro_rules! some {
+            ($($size:literal)*) => {$(
+                if rest & $size != 0 {
+                    let at = rest & !(2 * $size - 1);
+                    to.add(at).cast::<[f32; $size]>().write(from.add(at).cast::<[f32; $size]>().read());
+                }
+            )*};
+        }
+        some!(8 4 2 1);
+    }
+}
