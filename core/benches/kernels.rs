@@ -4,14 +4,13 @@
 //! prints instead the best of many short runs, which is steadier on a shared machine, and each matrix kernel's share of
 //! the multiply-add peak measured in the same minute.
 
-#![allow(unsafe_code, reason = "the multiply-add peak is measured with intrinsics")]
-
 use criterion::{Criterion, Throughput};
 use quickstudy_core::backend::cpu::simd::aligned::AlignedVec;
 use quickstudy_core::backend::cpu::simd::dense::{DenseDims, Epilogue, Outer, dense, dense_accumulate_outer};
 use quickstudy_core::backend::cpu::simd::elementwise::{BinaryOp, Operand, UnaryOp, binary, threefry, unary};
 use quickstudy_core::backend::cpu::simd::gemm::{GemmDims, gemm};
 use quickstudy_core::backend::cpu::simd::isa::Isa;
+use quickstudy_core::backend::cpu::simd::peak::peak;
 use quickstudy_core::backend::cpu::simd::reduce::{Reduction, accumulate_rows, reduce, reduce_outer};
 use quickstudy_core::backend::cpu::simd::strided::Strided;
 use quickstudy_core::backend::cpu::{Cpu, CpuOptions};
@@ -37,49 +36,6 @@ struct Case {
 fn values(len: usize) -> AlignedVec {
     let values: Vec<f32> = (0..len).map(|i| ((i * 7919) % 1000) as f32 * 1e-3 - 0.5).collect();
     AlignedVec::from(&values[..])
-}
-
-/// 12 independent chains of multiply-adds, `steps` each: nothing but the peak. Returns floating-point operations.
-#[cfg(target_arch = "x86_64")]
-fn peak(isa: Isa, steps: u64) -> u64 {
-    use std::arch::x86_64::*;
-    macro_rules! chains {
-        ($features:literal, $set:ident, $step:expr, $lanes:literal) => {{
-            #[target_feature(enable = $features)]
-            fn run(steps: u64) {
-                let (x, y) = ($set(black_box(0.999)), $set(black_box(1e-3)));
-                let mut acc = [x; 12];
-                for _ in 0..steps {
-                    for acc in &mut acc {
-                        *acc = $step(*acc, x, y);
-                    }
-                }
-                black_box(acc);
-            }
-            // SAFETY: only instruction sets that the processor has are benchmarked.
-            unsafe { run(steps) };
-            12 * 2 * $lanes * steps
-        }};
-    }
-    match isa {
-        Isa::Avx512 => chains!("avx512f", _mm512_set1_ps, _mm512_fmadd_ps, 16),
-        Isa::Avx2 => chains!("avx2,fma", _mm256_set1_ps, _mm256_fmadd_ps, 8),
-        Isa::Baseline => chains!("sse2", _mm_set1_ps, |a, x, y| _mm_add_ps(_mm_mul_ps(a, x), y), 4),
-    }
-}
-
-/// Independent chains of multiply-adds that the compiler maps to the target's vectors.
-#[cfg(not(target_arch = "x86_64"))]
-fn peak(_isa: Isa, steps: u64) -> u64 {
-    let (x, y) = (black_box(0.999f32), black_box(1e-3f32));
-    let mut acc = [x; 48];
-    for _ in 0..steps {
-        for acc in &mut acc {
-            *acc = if cfg!(target_arch = "aarch64") { acc.mul_add(x, y) } else { *acc * x + y };
-        }
-    }
-    black_box(acc);
-    48 * 2 * steps
 }
 
 fn cases() -> Vec<Case> {

@@ -10,9 +10,10 @@ use crate::python::PythonArgs;
 use crate::stats;
 use crate::{args, config, known};
 use clap::value_parser;
-use quickstudy_core::algo::PPO;
+use quickstudy_core::algo::{AlgorithmDef, PPO, SAC, TD3};
 use quickstudy_core::backend::Device;
 use quickstudy_core::backend::cpu::simd::isa::Isa;
+use quickstudy_core::backend::cpu::simd::peak::peak;
 use quickstudy_core::env::{EnvDef, Source, builtin, builtin_names};
 use quickstudy_core::host::EnvPlace;
 use quickstudy_core::train::{Evaluator, Layer, Preset, Session, Setup, presets};
@@ -62,7 +63,11 @@ const HELP: &str = "\
 Columns of the training part:
   steps/s     environment steps per second, updates included
   GFLOP/s     arithmetic of an iteration (2·M·N·K for each product, 1 for each
-              element of other f32 operations, gradients included) per second
+              element of other f32 operations, gradients included) per second;
+              updates that are made now and then, as those of TD3's policy, are
+              counted each time
+  of peak     their share of the multiply-adds that one core makes, times
+              threads, measured in the same minute; - on a GPU
   dispatches  commands that an iteration gives the GPU; - on the CPU
   host µs     the processor's time to record and submit one of them, apart
               from waiting for the GPU; - on the CPU
@@ -181,43 +186,114 @@ fn stepping(env: &EnvDef, isa: Isa, seconds: f64, source: Source) -> f64 {
     made as f64 / start.elapsed().as_secs_f64()
 }
 
-/// Name, environment and settings of the training lines. Two 64×64 tanh networks; the first three are those that other
-/// libraries are measured with, the fourth is RLtools' configuration of Pendulum, the fifth CleanRL's of the cheetah
-/// with 16 environments.
-const TRAINING: [(&str, &str, &str); 5] = [
-    ("4 envs × 128", "cartpole", "envs = 4\nhorizon = 128\nepochs = 4\nminibatches = 4"),
-    ("64 envs × 32", "cartpole", "envs = 64\nhorizon = 32\nepochs = 4\nminibatches = 4"),
-    ("2048 envs × 32", "cartpole", "envs = 2048\nhorizon = 32\nepochs = 4\nminibatches = 4"),
-    ("4 envs × 1024, 2 epochs", "pendulum", "envs = 4\nhorizon = 1024\nepochs = 2\nminibatches = 16"),
-    ("16 envs × 2048", "half-cheetah", "envs = 16\nhorizon = 2048\nepochs = 10\nminibatches = 32"),
+/// A line of the training part.
+#[derive(Clone, Copy)]
+struct TrainingLine {
+    /// The algorithm.
+    of: &'static AlgorithmDef,
+    /// The environment.
+    env: &'static str,
+    /// What it is called in the table.
+    name: &'static str,
+    /// Its settings over those of the preset, as TOML.
+    settings: &'static str,
+}
+
+/// The training lines: CartPole as other libraries are measured with; Pendulum as RLtools measures PPO, by the preset
+/// and with its own networks, noise and gradients; the cheetah as CleanRL plays it, with 16 environments; SAC and TD3
+/// as RLtools measures them. All networks have two layers of 64.
+const TRAINING: [TrainingLine; 8] = [
+    TrainingLine {
+        of: &PPO,
+        env: "cartpole",
+        name: "4 envs × 128",
+        settings: "envs = 4\nhorizon = 128\nepochs = 4\nminibatches = 4",
+    },
+    TrainingLine {
+        of: &PPO,
+        env: "cartpole",
+        name: "64 envs × 32",
+        settings: "envs = 64\nhorizon = 32\nepochs = 4\nminibatches = 4",
+    },
+    TrainingLine {
+        of: &PPO,
+        env: "cartpole",
+        name: "2048 envs × 32",
+        settings: "envs = 2048\nhorizon = 32\nepochs = 4\nminibatches = 4",
+    },
+    TrainingLine {
+        of: &PPO,
+        env: "pendulum",
+        name: "4 envs × 1024",
+        settings: "envs = 4\nhorizon = 1024\nepochs = 2\nminibatches = 16",
+    },
+    TrainingLine {
+        of: &PPO,
+        env: "pendulum",
+        name: "4 envs × 1024, lean",
+        settings: "envs = 4\nhorizon = 1024\nepochs = 2\nminibatches = 16\nactivation = \"relu\"\nsde = false\n\
+                   max_grad_norm = 0.0",
+    },
+    TrainingLine {
+        of: &PPO,
+        env: "half-cheetah",
+        name: "16 envs × 2048",
+        settings: "envs = 16\nhorizon = 2048\nepochs = 10\nminibatches = 32",
+    },
+    TrainingLine {
+        of: &SAC,
+        env: "pendulum",
+        name: "batches of 100",
+        settings: "hidden = [64, 64]\nbatch_size = 100\nmemory_size = 100_000",
+    },
+    TrainingLine {
+        of: &TD3,
+        env: "pendulum",
+        name: "batches of 100",
+        settings: "hidden = [64, 64]\nbatch_size = 100\nmemory_size = 100_000",
+    },
 ];
 
 fn training(device: &Device, args: &BenchArgs, chosen: &dyn Fn(&str) -> bool) -> Result<(), Stop> {
-    let head = ["with updates", "steps/s", "GFLOP/s", "dispatches", "host µs", "set-up", "first"];
+    let head = ["with updates", "steps/s", "GFLOP/s", "of peak", "dispatches", "host µs", "set-up", "first"];
     say(&format!("\n{}", columns(head.map(str::to_owned))));
-    for (name, env, text) in TRAINING.into_iter().filter(|(_, env, _)| chosen(env)) {
-        let setup = setup_of(env, &[0], Some(u64::MAX >> 20), text)?;
+    for line in TRAINING.into_iter().filter(|line| chosen(line.env)) {
+        let setup = setup_of(line.of, line.env, &[0], Some(u64::MAX >> 20), line.settings)?;
         let (device, why) = match args.device.is_auto() {
             true => args.device.open_for(&mut |device| time_of_training(device, &setup))?,
             false => (device.clone(), None),
         };
         let speed = trained(&device, &setup, args.seconds)?;
+        let share = device.caps().is_cpu.then(|| speed.flops / (args.device.threads() as f64 * peak_of_a_core()));
         say(&columns([
-            format!("{env}, {name}"),
+            format!("{} {}, {}", line.of.name, line.env, line.name),
             short_count(speed.steps.round()),
             format!("{:.1}", speed.flops / 1e9),
+            share.map_or("-".to_owned(), |share| format!("{:.0} %", share * 100.0)),
             speed.dispatches.map_or("-".to_owned(), |(count, _)| format!("{count:.0}")),
             speed.dispatches.map_or("-".to_owned(), |(_, host)| format!("{:.2}", host.as_secs_f64() * 1e6)),
             brief(speed.set_up),
             brief(speed.first),
         ]));
+        say(&format!("  {}", line.settings.replace(" = ", "=").replace('\n', " ")));
         why.iter().for_each(|why| say(&format!("  {why}")));
     }
     Ok(())
 }
 
-fn columns([name, steps, flops, dispatches, host, set_up, first]: [String; 7]) -> String {
-    format!("{name:<34}{steps:>9}{flops:>9}{dispatches:>12}{host:>10}{set_up:>12}{first:>12}")
+/// Multiply-adds of one core, in floating-point operations per second, at this minute: the best of some short tries.
+fn peak_of_a_core() -> f64 {
+    let isa = Isa::detect();
+    let once = || {
+        let start = Instant::now();
+        let operations = peak(isa, 100_000);
+        operations as f64 / start.elapsed().as_secs_f64()
+    };
+    (0..20).map(|_| once()).fold(0.0, f64::max)
+}
+
+fn columns([name, steps, flops, share, dispatches, host, set_up, first]: [String; 8]) -> String {
+    format!("{name:<34}{steps:>9}{flops:>9}{share:>8}{dispatches:>12}{host:>9}{set_up:>10}{first:>9}")
 }
 
 /// How fast training is.
@@ -305,10 +381,16 @@ fn random_return(env: &EnvDef) -> f64 {
     done.reward / done.episodes as f64
 }
 
-fn setup_of(env: &str, seeds: &[u64], steps: Option<u64>, text: &str) -> Result<Setup, Stop> {
+fn setup_of(
+    of: &'static AlgorithmDef,
+    env: &str,
+    seeds: &[u64],
+    steps: Option<u64>,
+    text: &str,
+) -> Result<Setup, Stop> {
     let (_, settings) = config::parse(text).map_err(Stop::failure)?;
     let layer = Layer { origin: "bench".to_owned(), settings };
-    Ok(Setup::resolve(&PPO, builtin(env)?, seeds, steps, &[layer])?)
+    Ok(Setup::resolve(of, builtin(env)?, seeds, steps, &[layer])?)
 }
 
 fn step(session: &mut Session) -> Result<(), Stop> {
@@ -319,14 +401,13 @@ fn step(session: &mut Session) -> Result<(), Stop> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quickstudy_core::algo::PpoConfig;
-    use quickstudy_core::settings::Settings as _;
 
     #[test]
     fn the_training_lines_are_valid_settings() {
-        for (_, env, text) in TRAINING {
-            let setup = setup_of(env, &[0], Some(1 << 40), text).unwrap();
-            assert_eq!(PpoConfig::default().with(&setup.table()).unwrap().net.layers.hidden, [64, 64]);
+        for line in TRAINING {
+            let setup = setup_of(line.of, line.env, &[0], Some(1 << 40), line.settings).unwrap();
+            let hidden = setup.table().get("hidden").map(|widths| widths.to_string());
+            assert_eq!(hidden.as_deref(), Some("[64, 64]"), "{} {}", line.of.name, line.env);
         }
     }
 

@@ -108,14 +108,17 @@ fn bench_measures_training_in_columns_that_its_help_explains() {
     let lines: Vec<&str> = done.out.lines().collect();
     assert!(lines[0].ends_with("ms") && lines[0].contains(", 1 thread, opened in "), "{}", done.out);
     let head = lines.iter().position(|line| line.starts_with("with updates")).unwrap();
-    for column in ["steps/s", "GFLOP/s", "dispatches", "host µs", "set-up", "first"] {
+    for column in ["steps/s", "GFLOP/s", "of peak", "dispatches", "host µs", "set-up", "first"] {
         assert!(lines[head].contains(column) && help.contains(&format!("\n  {column} ")), "{column}: {help}");
     }
     let row: Vec<&str> =
-        lines[head + 1].strip_prefix("pendulum, 4 envs × 1024, 2 epochs").unwrap().split_whitespace().collect();
-    // The CPU has no dispatches. Times are a number and a unit.
-    assert!(row[1].parse::<f64>().unwrap() > 0.0, "{row:?}");
-    assert_eq!((row[2], row[3], row.len()), ("-", "-", 8), "{row:?}");
+        lines[head + 1].strip_prefix("ppo pendulum, 4 envs × 1024").unwrap().split_whitespace().collect();
+    // The CPU has no dispatches. Shares and times are a number and a unit.
+    assert!(row[1..3].iter().all(|number| number.parse::<f64>().unwrap() > 0.0), "{row:?}");
+    assert_eq!((&row[3..6], row.len()), (&["%", "-", "-"][..], 10), "{row:?}");
+    // Each line is followed by its settings; RLtools' own are there beside those of the preset.
+    assert!(lines[head + 2].starts_with("  envs=4 horizon=1024 epochs=2 "), "{}", done.out);
+    assert!(done.out.contains("activation=\"relu\" sde=false max_grad_norm=0.0"), "{}", done.out);
     assert!(lines.iter().all(|line| line.chars().count() <= 100), "{}", done.out);
 }
 

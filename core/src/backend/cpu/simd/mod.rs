@@ -18,6 +18,7 @@ mod jobs;
 mod lanes;
 mod ops;
 pub(crate) mod pack;
+pub mod peak;
 pub mod permutation;
 mod product;
 pub mod reduce;
