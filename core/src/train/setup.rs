@@ -267,7 +267,7 @@ pub(in crate::train) fn check_steps(steps: u64) -> Result<()> {
 }
 
 #[cfg(test)]
-mod optimiser_tests;
+mod census_tests;
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -68,8 +68,8 @@ fn the_help_of_train_shows_the_settings_of_the_algorithm_that_is_asked_for() {
 #[test]
 fn bench_says_how_long_it_takes() {
     let help = sandbox().run("bench --help").out;
-    // Two seconds for each environment and instruction set, and five lines of training.
-    let lines = builtin_names().len() * Isa::available().len() + 5;
+    // Two seconds for each environment and instruction set, and eight lines of training.
+    let lines = builtin_names().len() * Isa::available().len() + 8;
     let minutes = (2 * lines).div_ceil(60);
     let said = format!("Without a part it measures {lines} lines, 2 seconds each: about {minutes} minute");
     assert!(help.contains(&said), "{said}: {help}");

@@ -209,7 +209,8 @@ fn it_learns_to_infer_a_goal_and_does_not_when_its_steps_are_turned_around() {
     // Staying in the middle earns −15.9, acting at random −22, knowing the goal −5.2.
     assert!(sound[2] > -14.0, "{sound:?}");
     assert!(sound[2] > sound[0] + 2.0, "an inference that helps: {sound:?}");
-    assert!(turned[2] < -18.0, "{turned:?}");
+    // Turned around it runs away, until its actions are no numbers any more.
+    assert!(turned[2] < -18.0 || turned[2].is_nan(), "{turned:?}");
 }
 
 #[test]

@@ -170,9 +170,9 @@ unsafe fn lane_body<V: Vector>(out: *mut f32, a: *const f32, w: *const f32, w_ro
             let mut acc = [V::splat(0.0); LANES];
             let mut t = 0;
             while t < k {
-                for l in 0..LANES {
+                for (l, acc) in acc.iter_mut().enumerate() {
                     let x = V::load(a.add((t + l) * r + lane));
-                    acc[l] = x.mul_add(V::splat(*w.add((t + l) * w_row)), acc[l]);
+                    *acc = x.mul_add(V::splat(*w.add((t + l) * w_row)), *acc);
                 }
                 t += LANES;
             }

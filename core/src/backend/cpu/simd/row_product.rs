@@ -39,10 +39,10 @@ unsafe fn body<V: Vector>(RowProduct { k, n, r, a, w, out }: RowProduct) {
                 let mut acc = [V::splat(0.0); LANES];
                 let chains = if in_lanes(k, n) { LANES } else { 1 };
                 for t in (0..k).step_by(chains) {
-                    for l in 0..chains {
+                    for (l, acc) in acc.iter_mut().take(chains).enumerate() {
                         let i = t + l;
                         let x = V::load(a.add(i * r + lane));
-                        acc[l] = V::load(w.add((i * n + j) * r + lane)).mul_add(x, acc[l]);
+                        *acc = V::load(w.add((i * n + j) * r + lane)).mul_add(x, *acc);
                     }
                 }
                 let sum = if chains > 1 { tree_of_lanes(acc) } else { acc[0] };

@@ -1,0 +1,54 @@
+//! Tests that no preset loses the kernels that make its speed.
+
+use crate::Device;
+use crate::algo::Training;
+use crate::backend::Census;
+use crate::env::builtin;
+use crate::train::{Setup, presets};
+
+/// Algorithms without an optimiser of gradients.
+const WITHOUT: [&str; 4] = ["ars", "cem", "cma-es", "nop"];
+
+/// Presets without one: a critic that is solved for beside a trust region, and ten parameters, too few for a kernel.
+const OTHERS: [&str; 2] = ["rl2-trpo-half-cheetah-vel", "openai-es-cartpole"];
+
+/// Presets without wide layers, or whose candidates have matrices of their own.
+const NARROW: [&str; 4] = ["ars", "cem", "cma-es", "openai-es"];
+
+/// Beginnings of the names of presets some of whose wide layers stay on lanes, and how many at most: of widths that fill
+/// no registers (DDPG's and TD3's 400 and 300, PEARL's 300), of the gates of recurrent units and of rows that episodes
+/// mask, and products of noise or statistics.
+const LANES: [(&str, usize); 15] = [
+    ("ppo-cartpole-no-velocities", 22),
+    ("ppo-pendulum", 1),
+    ("ppo-mountain-car-continuous", 1),
+    ("a2c-pendulum", 1),
+    ("trpo-pendulum", 1),
+    ("trpo-mountain-car-continuous", 1),
+    ("ddpg-pendulum", 8),
+    ("td3-pendulum", 11),
+    ("sac-half-cheetah", 2),
+    ("sac-walker2d", 2),
+    ("sac-mountain-car-continuous", 1),
+    ("ars-half-cheetah", 1),
+    ("dice-maml-point-corner", 6),
+    ("rl2-", 62),
+    ("pearl-", 15),
+];
+
+#[test]
+fn presets_have_the_kernels_that_make_their_speed() {
+    let device = Device::cpu(1);
+    for preset in presets().unwrap().into_iter().filter(|preset| preset.is_builtin()) {
+        let setup = Setup::resolve(preset.algorithm, builtin(preset.env).unwrap(), &[0], None, &[]).unwrap();
+        let plans = Training::plans(&**setup.fitted(), setup.env.clone(), 1).unwrap();
+        let mut census = Census::default();
+        plans.into_iter().for_each(|plan| census += device.compile(plan.into()).unwrap().census());
+        let name = &preset.name;
+        let none = WITHOUT.contains(&preset.algorithm) || OTHERS.iter().any(|other| name.starts_with(other));
+        assert_eq!(census.optimiser_steps == 0, none, "{name}: {census:?}");
+        assert_eq!(census.row_layers == 0, NARROW.contains(&preset.algorithm), "{name}: {census:?}");
+        let most = LANES.iter().find(|(start, _)| name.starts_with(start)).map_or(0, |(_, most)| *most);
+        assert!(census.lane_layers <= most, "{name}: {census:?}");
+    }
+}
