@@ -8,8 +8,8 @@ pub struct Census {
     pub optimiser_steps: usize,
     /// Products of 16 outputs or more in tiles, computed row by row.
     pub row_layers: usize,
-    /// Such products that stay on lanes, the slower way: outputs that fill no registers, or parts of whose results other
-    /// work wants apart.
+    /// Products of as many outputs that stay on lanes, the slower way: outputs that fill no registers, or results of
+    /// which other work wants parts.
     pub lane_layers: usize,
 }
 

@@ -30,6 +30,8 @@
 
 mod adam;
 mod conjugate_gradient;
+#[cfg(test)]
+mod kernel_tests;
 mod optimiser;
 mod rms_prop;
 mod schedule;

@@ -193,7 +193,7 @@ struct TrainingLine {
     of: &'static AlgorithmDef,
     /// The environment.
     env: &'static str,
-    /// What it is called in the table.
+    /// Its name in the table.
     name: &'static str,
     /// Its settings over those of the preset, as TOML.
     settings: &'static str,

@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::layout::{Access, access};
 use super::steps::{Lowered, LoweredStep};
-use super::tile::Updates;
+use super::updates::Updates;
 use super::values::{NO_NODE, Storage, ValueId, View};
 use crate::program::is_view;
 use crate::tensor::graph::ROOT;

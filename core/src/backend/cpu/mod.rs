@@ -3,17 +3,19 @@
 //! `lower` takes the kernels of a plan apart again, to steps over values in memory. The plain way computes node by node
 //! (`node`); it is the definition that the fast way must equal bit for bit, and random programs compare the two. The
 //! fast way (`tile`) finds chains of row-local work and runs each tile by tile: `group` chooses what runs together, on
-//! which rows (`domain`), `build` and `scan` turn nodes into instructions, `fuse` and `link` join them, `majors` chooses
-//! how registers lie, `registers` lets them share scratch, `layer`, `row_layer`, `chains`, `run` and `rows` run them. Before
-//! that, `optimiser` takes the steps of optimisers and of averages out: each is one kernel (`simd::update`). `elide` lets
-//! results be computed where they are wanted, and `join` sums over rows in their part of a concatenation.
+//! which rows (`domain`), `build` and `scan` turn nodes into instructions, `fuse` and `link` join them, `majors`
+//! chooses how registers lie, `registers` lets them share scratch, `layer`, `row_layer`, `chains`, `run` and `rows` run
+//! them. Before that, `optimiser` takes the steps of optimisers and of averages out: each is one kernel
+//! (`simd::update`). `elide` lets results be computed where they are wanted, and `join` sums over rows in their part of
+//! a concatenation.
 //!
 //! Registers of tiles are lane-major, `[M][lanes]`, or row-major, `[lanes][M]`; `tile::majors` chooses. Environments in
 //! SIMD lanes, sampling and narrow layers want lanes: a layer's weights are then broadcast scalars and its inputs
 //! contiguous vectors, without packing and horizontal sums, but the weight gradient transposes an operand and unused
 //! lanes cost time. Layers of 16 outputs, or a multiple, go row by row (`simd::rows`): no unused rows, and no
-//! transpositions but of the weights on the way back, once per run. Wide layers that stay on lanes vectorise over their
-//! outputs where there are at most 8 rows (`simd::few`). A tile has rows of one group, such as a seed or a candidate with
+//! transpositions but of the weights on the way back, once per run. Narrow layers read such rows as they are
+//! (`simd::dots`). Wide layers that stay on lanes vectorise over their outputs where there are at most 8 rows
+//! (`simd::few`). A tile has rows of one group, such as a seed or a candidate with
 //! weights of its own; in loops whose groups have too few rows to fill the lanes it has those of several, and small
 //! weights then differ from lane to lane (`simd::row_product`).
 //!
@@ -45,6 +47,7 @@ mod store_tests;
 mod tile;
 #[cfg(test)]
 mod until_tests;
+mod updates;
 mod values;
 
 use std::cell::RefCell;

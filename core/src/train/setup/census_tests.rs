@@ -15,9 +15,9 @@ const OTHERS: [&str; 2] = ["rl2-trpo-half-cheetah-vel", "openai-es-cartpole"];
 /// Presets without wide layers, or whose candidates have matrices of their own.
 const NARROW: [&str; 4] = ["ars", "cem", "cma-es", "openai-es"];
 
-/// Beginnings of the names of presets some of whose wide layers stay on lanes, and how many at most: of widths that fill
-/// no registers (DDPG's and TD3's 400 and 300, PEARL's 300), of the gates of recurrent units and of rows that episodes
-/// mask, and products of noise or statistics.
+/// Beginnings of the names of presets some of whose wide layers stay on lanes, and how many at most: of widths that
+/// fill no registers (DDPG's and TD3's 400 and 300, PEARL's 300), of the gates of recurrent units and of rows that
+/// episodes mask, and products of noise or statistics.
 const LANES: [(&str, usize); 15] = [
     ("ppo-cartpole-no-velocities", 22),
     ("ppo-pendulum", 1),

@@ -78,8 +78,8 @@ fn dqn_learns_cartpole_and_does_not_when_its_gradient_is_turned_around() {
     let both = DqnConfig { double: true, dueling: true, ..config() };
     let (trained, other, turned) = (late(false, &plain, 120), late(false, &both, 120), late(true, &plain, 60));
     println!("{trained:?}, double and dueling {other:?}, turned around {turned:?}");
-    // Even draws come to 22, and ε = 0.05 costs some of the return that is learnt. Of ten seeds eight are above 90 after
-    // so few steps, and the others above 40.
+    // Even draws come to 22, and ε = 0.05 costs some of the return that is learnt. Of ten seeds eight are above 90
+    // after so few steps, and the others above 40.
     let all = [trained, other].concat();
     assert!(all.iter().all(|mean| *mean > 40.0), "{trained:?} {other:?}");
     assert!(all.iter().sum::<f64>() / 4.0 > 100.0, "{trained:?} {other:?}");

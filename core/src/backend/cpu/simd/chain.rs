@@ -2,8 +2,8 @@
 //! all steps of a loop that does nothing else.
 
 use super::elementwise::{BinaryOp, Code, UnaryOp};
-use super::jobs::{Base, Bench, Op, Place, READ, SCRATCH, SPLATS, STREAMS, THREEFRY, WRITE, body};
-pub use super::jobs::{Feed, Index, Steps, Until};
+use super::jobs::{Bench, OperandPlace, Operation, READ, SCRATCH, SPLATS, STREAMS, THREEFRY, ValuesAt, WRITE, body};
+pub use super::jobs::{Feed, Index, LoopSteps, UntilHolds};
 use super::lanes::LANES;
 use super::per_isa;
 use crate::backend::cpu::simd::isa::Isa;
@@ -23,17 +23,17 @@ pub enum Work {
     /// Both words of threefry for key and counter, as [`super::elementwise::threefry`].
     Threefry,
     /// The rows of a stream, the last of which fills the other lanes.
-    Read(Column),
+    Read(RowNumber),
     /// The first operand to the rows of a stream.
-    Write(Column),
+    Write(RowNumber),
 }
 
 /// One number of each row of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Column {
+pub struct RowNumber {
     /// The stream's number.
     pub stream: u32,
-    /// Position of the first row's number.
+    /// OperandPlace of the first row's number.
     pub at: u32,
     /// The memory may take the place of the register: nobody but the chain reads the register, and rows are next to
     /// each other.
@@ -99,7 +99,7 @@ impl Job {
     }
 
     /// The job with all that it works on as places.
-    fn op(&self) -> Op {
+    fn op(&self) -> Operation {
         let code = match self.work {
             Work::Copy => Code::COPY,
             Work::Unary(op) => Code::unary(op),
@@ -109,19 +109,19 @@ impl Job {
             Work::Read(_) => READ,
             Work::Write(_) => WRITE,
         };
-        let mut op = Op {
+        let mut op = Operation {
             code,
             blocks: self.len / LANES as u32,
-            dst: [Place { base: SCRATCH, at: 0 }; 2],
-            src: [Place { base: SCRATCH, at: 0 }; 4],
+            dst: [OperandPlace { base: SCRATCH, at: 0 }; 2],
+            src: [OperandPlace { base: SCRATCH, at: 0 }; 4],
         };
         for (place, at) in op.dst.iter_mut().zip(self.results()) {
             place.at = *at;
         }
         for (place, src) in op.src.iter_mut().zip(self.operands()) {
             *place = match src {
-                Src::At(at) => Place { base: SCRATCH, at: *at },
-                Src::Value(i) => Place { base: SPLATS, at: i * LANES as u32 },
+                Src::At(at) => OperandPlace { base: SCRATCH, at: *at },
+                Src::Value(i) => OperandPlace { base: SPLATS, at: i * LANES as u32 },
             };
         }
         match self.work {
@@ -133,16 +133,16 @@ impl Job {
     }
 }
 
-impl Column {
-    fn place(self) -> Place {
-        Place { base: STREAMS + self.stream, at: self.at }
+impl RowNumber {
+    fn place(self) -> OperandPlace {
+        OperandPlace { base: STREAMS + self.stream, at: self.at }
     }
 }
 
 /// Jobs whose places have been checked.
 #[derive(Clone, Debug)]
 pub struct Chain {
-    ops: Vec<Op>,
+    ops: Vec<Operation>,
     direct: Option<Direct>,
     scratch: usize,
     values: usize,
@@ -153,17 +153,17 @@ pub struct Chain {
 /// The jobs of a chain for whole blocks of rows, which need no copies.
 #[derive(Clone, Debug)]
 struct Direct {
-    ops: Vec<Op>,
+    ops: Vec<Operation>,
     /// Rows that there must be.
     rows: usize,
     /// Streams that are read after another is written.
-    apart: Vec<[Place; 2]>,
+    apart: Vec<[OperandPlace; 2]>,
 }
 
 /// Where the jobs of a chain find what is not in the scratch. It can be used again and again.
 #[derive(Debug, Default)]
 pub struct Streams {
-    bases: Vec<Base>,
+    bases: Vec<ValuesAt>,
     /// Values that change from step to step.
     pub feeds: Vec<Feed>,
 }
@@ -171,7 +171,7 @@ pub struct Streams {
 impl Streams {
     /// Forgets all.
     pub fn clear(&mut self) {
-        let none = Base { values: std::ptr::null_mut(), step: 0, delta: 0 };
+        let none = ValuesAt { values: std::ptr::null_mut(), step: 0, delta: 0 };
         self.bases.clear();
         self.bases.resize(STREAMS as usize, none);
         self.feeds.clear();
@@ -179,7 +179,7 @@ impl Streams {
 
     /// Adds the next stream.
     pub fn push(&mut self, Stream { values, row, delta }: Stream) {
-        self.bases.push(Base { values, step: row, delta });
+        self.bases.push(ValuesAt { values, step: row, delta });
     }
 }
 
@@ -240,7 +240,7 @@ impl Chain {
         assert!(lanes <= LANES, "blocks have 16 lanes");
         let mut bases = self.bases(scratch, values);
         let bench = &mut Bench { bases: &mut bases, feeds: &mut [], rows: 0, lanes };
-        let (ops, steps) = (&self.ops[jobs], &mut Steps { len: 1, index: None, until: None });
+        let (ops, steps) = (&self.ops[jobs], &mut LoopSteps { len: 1, index: None, until: None });
         // SAFETY: all places are in the scratch or the values, which have them.
         unsafe { enter(isa, ops, bench, steps) };
     }
@@ -261,15 +261,15 @@ impl Chain {
         values: &mut [f32],
         streams: &mut Streams,
         rows: usize,
-        steps: &mut Steps,
+        steps: &mut LoopSteps,
     ) -> usize {
         assert!(self.streams + STREAMS as usize <= streams.bases.len() && rows > 0, "the chain has more streams");
         assert!(streams.feeds.iter().all(|f| (f.slot + 1) * LANES <= values.len()), "there are fewer values");
         let last = steps.until.map(|u| u.at + u.blocks * u.lanes).max(steps.index.map(|i| i.at + i.len));
         assert!(last.is_none_or(|last| last <= scratch.len()), "the scratch is shorter");
         streams.bases[..2].copy_from_slice(&self.bases(scratch, values));
-        let start = |place: Place| streams.bases[place.base as usize].values.wrapping_add(place.at as usize);
-        let same = |[a, b]: &[Place; 2]| start(*a) == start(*b);
+        let start = |place: OperandPlace| streams.bases[place.base as usize].values.wrapping_add(place.at as usize);
+        let same = |[a, b]: &[OperandPlace; 2]| start(*a) == start(*b);
         let ops = match &self.direct {
             Some(direct) if direct.rows <= rows && !direct.apart.iter().any(same) => &direct.ops,
             _ => &self.ops,
@@ -279,10 +279,10 @@ impl Chain {
         unsafe { enter(isa, ops, bench, steps) }
     }
 
-    fn bases(&self, scratch: &mut [f32], values: &mut [f32]) -> [Base; 2] {
+    fn bases(&self, scratch: &mut [f32], values: &mut [f32]) -> [ValuesAt; 2] {
         let enough = self.scratch <= scratch.len() && self.values * LANES <= values.len();
         assert!(enough, "the chain has more than there is");
-        let base = |values: &mut [f32], step| Base { values: values.as_mut_ptr(), step, delta: 0 };
+        let base = |values: &mut [f32], step| ValuesAt { values: values.as_mut_ptr(), step, delta: 0 };
         [base(scratch, 1), base(values, 0)]
     }
 }
@@ -290,13 +290,13 @@ impl Chain {
 /// # Safety
 /// `Chain::new` has found the largest places and that results are apart from operands or in their place; the caller
 /// has seen that the places exist.
-unsafe fn enter(isa: Isa, ops: &[Op], bench: &mut Bench<'_>, steps: &mut Steps) -> usize {
-    per_isa!(isa, body, (ops: &[Op], bench: &mut Bench<'_>, steps: &mut Steps) -> usize)
+unsafe fn enter(isa: Isa, ops: &[Operation], bench: &mut Bench<'_>, steps: &mut LoopSteps) -> usize {
+    per_isa!(isa, body, (ops: &[Operation], bench: &mut Bench<'_>, steps: &mut LoopSteps) -> usize)
 }
 
 /// Let jobs read streams instead of what was read from them, and write them instead of what is written to them.
 fn direct(jobs: &[Job]) -> Option<Direct> {
-    let mut ops: Vec<Option<Op>> = jobs.iter().map(|job| Some(job.op())).collect();
+    let mut ops: Vec<Option<Operation>> = jobs.iter().map(|job| Some(job.op())).collect();
     let mut rows = 0;
     for (i, job) in jobs.iter().enumerate() {
         let (column, at, first) = match (job.work, job.src[0]) {
@@ -329,7 +329,7 @@ fn direct(jobs: &[Job]) -> Option<Direct> {
         ops[i] = None;
         rows = rows.max(job.len as usize);
     }
-    let ops: Vec<Op> = ops.into_iter().flatten().collect();
+    let ops: Vec<Operation> = ops.into_iter().flatten().collect();
     let mut apart = Vec::new();
     for (i, op) in ops.iter().enumerate().filter(|(_, op)| op.dst[0].base >= STREAMS) {
         let later = ops[i + 1..].iter().flat_map(|op| op.src).filter(|src| src.base >= STREAMS && *src != op.dst[0]);

@@ -4,7 +4,7 @@ use super::super::elementwise::{Operand, binary, select, threefry, unary};
 use super::*;
 
 const NONE: Src = Src::Value(0);
-const ONCE: Steps = Steps { len: 1, index: None, until: None };
+const ONCE: LoopSteps = LoopSteps { len: 1, index: None, until: None };
 
 fn job(work: Work, dst: u32, src: &[Src], len: u32) -> Job {
     let mut all = [NONE; 4];
@@ -89,7 +89,7 @@ impl Rows {
     fn run(&self, isa: Isa, work: Work) -> [Vec<f32>; 2] {
         let len = self.lanes as u32;
         let [x, y, z, sum] = [0, 1, 2, 4].map(|i| i * len);
-        let column = |stream| Column { stream, at: 0, direct: self.direct };
+        let column = |stream| RowNumber { stream, at: 0, direct: self.direct };
         let value = Src::Value(1);
         let chain = Chain::new(&[
             job(Work::Read(column(0)), x, &[], len),
@@ -162,7 +162,7 @@ fn rows_of_streams_are_read_and_written_whatever_their_number() {
 /// A register written to memory in whose place old rows are still to be read.
 #[test]
 fn streams_in_one_place_are_copied_where_one_is_read_after_the_other_is_written() {
-    let column = |stream| Column { stream, at: 0, direct: true };
+    let column = |stream| RowNumber { stream, at: 0, direct: true };
     let chain = Chain::new(&[
         job(Work::Read(column(0)), 0, &[], 16),
         job(Work::Unary(UnaryOp::Neg), 16, &[Src::At(0)], 16),
@@ -186,7 +186,7 @@ fn streams_in_one_place_are_copied_where_one_is_read_after_the_other_is_written(
 
 #[test]
 fn steps_advance_streams_values_and_the_index() {
-    let column = |stream| Column { stream, at: 0, direct: true };
+    let column = |stream| RowNumber { stream, at: 0, direct: true };
     // carry = carry · value + x + index, which is also the output.
     let chain = Chain::new(&[
         job(Work::Read(column(0)), 0, &[], 16),
@@ -225,8 +225,8 @@ fn steps_advance_streams_values_and_the_index() {
             }
             streams.feeds.push(Feed { slot: 1, value: &raw const factors[first], delta: sign });
             let index = Some(Index { at: 64, len: 16, next: first as u32, delta: sign as i32 });
-            let until = ends.map(|_| Until { at: 80, blocks: 1, lanes: 16 });
-            let mut steps = Steps { len: 7, index, until };
+            let until = ends.map(|_| UntilHolds { at: 80, blocks: 1, lanes: 16 });
+            let mut steps = LoopSteps { len: 7, index, until };
             let (mut scratch, mut made) = ([0.0; 96], 0);
             while made < LEN {
                 steps.len = 7.min(LEN - made);
@@ -253,7 +253,7 @@ fn results_over_operands_are_refused() {
 #[test]
 #[should_panic(expected = "more streams")]
 fn missing_streams_are_refused() {
-    let column = Column { stream: 0, at: 0, direct: false };
+    let column = RowNumber { stream: 0, at: 0, direct: false };
     let (chain, mut streams) = (Chain::new(&[job(Work::Read(column), 0, &[], 16)]), Streams::default());
     streams.clear();
     // SAFETY: there are no streams.

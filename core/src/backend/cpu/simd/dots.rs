@@ -1,8 +1,9 @@
 //! Narrow products: fewer outputs than a register has lanes.
 //!
-//! Their sums have an order of their own, by which a register takes 16 inputs of one row: the sum of all inputs t with
-//! t % 16 = l is one chain of multiply-adds for each l, and the 16 chains are added by the tree of [`super::reduce`]. It
-//! depends on the sizes alone ([`in_lanes`]), so that every way to compute a product gives the same bits.
+//! Their sums have an order of their own, by which a register takes 16 inputs of one row: for each l below 16, all
+//! inputs t with t % 16 = l are one chain of multiply-adds, and the 16 chains are added by the tree of
+//! [`super::reduce`]. It depends on the sizes alone ([`in_lanes`]), so that every way to compute a product gives the
+//! same bits.
 
 use super::lanes::LANES;
 use super::slice_len;

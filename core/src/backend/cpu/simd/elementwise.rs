@@ -4,7 +4,7 @@
 //! Comparisons give u32 0 or 1. An operand
 //! that is [`Operand::Dst`] makes an operation run in place.
 
-use super::lanes::{Block, Choose, LANES, LaneSource, Map1, Map2, Strided, store};
+use super::lanes::{Block, Choose, LANES, LaneSource, Map1, Map2, Spaced, store};
 use super::ops;
 use super::per_isa;
 use crate::backend::cpu::simd::isa::Isa;
@@ -92,17 +92,17 @@ pub enum Operand<'a> {
 impl Operand<'_> {
     /// The operand as a kernel reads it, for a result of `len` values at `dst`; `block` is where one value is repeated.
     #[inline(always)]
-    fn strided(self, block: &mut Block, dst: *const f32, len: usize) -> Strided {
+    fn strided(self, block: &mut Block, dst: *const f32, len: usize) -> Spaced {
         match self {
             Operand::Slice(slice) => {
                 check(slice.len(), len);
-                Strided { values: slice.as_ptr(), step: 1 }
+                Spaced { values: slice.as_ptr(), step: 1 }
             }
             Operand::Splat(value) => {
                 *block = [value; LANES];
-                Strided { values: block.as_ptr(), step: 0 }
+                Spaced { values: block.as_ptr(), step: 0 }
             }
-            Operand::Dst => Strided { values: dst, step: 1 },
+            Operand::Dst => Spaced { values: dst, step: 1 },
         }
     }
 }
@@ -163,7 +163,7 @@ fn run(isa: Isa, code: Code, dst: &mut [f32], operands: [Operand<'_>; 3]) {
     let [x, y, z] = &mut blocks;
     let [a, b, c] = operands;
     let src = [a.strided(x, dst, len), b.strided(y, dst, len), c.strided(z, dst, len)];
-    per_isa!(isa, code_body, (code: Code, dst: *mut f32, src: [Strided; 3], len: usize));
+    per_isa!(isa, code_body, (code: Code, dst: *mut f32, src: [Spaced; 3], len: usize));
 }
 
 /// (dst0\[i\], dst1\[i\]) = threefry2x32-20 of the counter (c0\[i\], c1\[i\]) under the key (k0\[i\], k1\[i\]), all
@@ -183,7 +183,7 @@ pub fn threefry(isa: Isa, dst0: &mut [f32], dst1: &mut [f32], operands: [Operand
     let none = std::ptr::null();
     let src = [a.strided(x, none, len), b.strided(y, none, len), c.strided(z, none, len), d.strided(w, none, len)];
     let (dst0, dst1) = (dst0.as_mut_ptr(), dst1.as_mut_ptr());
-    per_isa!(isa, threefry_body, (dst0: *mut f32, dst1: *mut f32, src: [Strided; 4], len: usize));
+    per_isa!(isa, threefry_body, (dst0: *mut f32, dst1: *mut f32, src: [Spaced; 4], len: usize));
 }
 
 // SAFETY of the bodies: the safe functions above have checked that every pointer holds `len` values and that an
@@ -191,7 +191,7 @@ pub fn threefry(isa: Isa, dst0: &mut [f32], dst1: &mut [f32], operands: [Operand
 
 /// One loop for each operation, whatever its operands are.
 #[inline(always)]
-pub(super) unsafe fn code_body(code: Code, dst: *mut f32, [a, b, c]: [Strided; 3], len: usize) {
+pub(super) unsafe fn code_body(code: Code, dst: *mut f32, [a, b, c]: [Spaced; 3], len: usize) {
     macro_rules! run {
         (unary $($unary:ident)*; binary $($binary:ident)*) => {
             // SAFETY: see above.
@@ -217,7 +217,7 @@ pub(super) unsafe fn code_body(code: Code, dst: *mut f32, [a, b, c]: [Strided; 3
 
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
-pub(super) unsafe fn threefry_body(dst0: *mut f32, dst1: *mut f32, src: [Strided; 4], len: usize) {
+pub(super) unsafe fn threefry_body(dst0: *mut f32, dst1: *mut f32, src: [Spaced; 4], len: usize) {
     let mut i = 0;
     while i < len {
         let n = LANES.min(len - i);
@@ -239,7 +239,7 @@ pub(super) unsafe fn threefry_body(dst0: *mut f32, dst1: *mut f32, src: [Strided
 
 /// The `n` ≤ 16 values from `i` on as bits.
 #[inline(always)]
-unsafe fn bits(x: Strided, i: usize, n: usize) -> [u32; LANES] {
+unsafe fn bits(x: Spaced, i: usize, n: usize) -> [u32; LANES] {
     // SAFETY: i + n values are readable by the caller's promise.
     let block = unsafe { if n == LANES { x.block(i) } else { x.part(i, n) } };
     let mut y = [0; LANES];

@@ -1,7 +1,7 @@
 //! The kernel of a [`super::chain::Chain`]: works off operations whose operands are all addresses, for steps of a loop.
 
 use super::elementwise::{Code, code_body, threefry_body};
-use super::lanes::{Block, LANES, LaneSource, Strided, store};
+use super::lanes::{Block, LANES, LaneSource, Spaced, store};
 
 /// Number of the scratch among the bases.
 pub(super) const SCRATCH: u32 = 0;
@@ -19,25 +19,25 @@ pub(super) const WRITE: Code = Code(Code::OTHERS + 2);
 
 /// A position relative to a base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct OperandPlace {
     pub base: u32,
     pub at: u32,
 }
 
 /// An operation ready to be done.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Op {
+pub(super) struct Operation {
     pub code: Code,
     /// Blocks of 16 values.
     pub blocks: u32,
-    pub dst: [Place; 2],
+    pub dst: [OperandPlace; 2],
     /// Operands; those that the operation does not have are places that exist.
-    pub src: [Place; 4],
+    pub src: [OperandPlace; 4],
 }
 
 /// Where values start, how far they are apart, and how far the next step's are.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Base {
+pub(super) struct ValuesAt {
     pub values: *mut f32,
     pub step: usize,
     pub delta: isize,
@@ -69,7 +69,7 @@ pub struct Index {
 
 /// Blocks of the scratch of which no element of any row must be 0 for a loop to end.
 #[derive(Clone, Copy, Debug)]
-pub struct Until {
+pub struct UntilHolds {
     /// The first.
     pub at: usize,
     /// How many.
@@ -78,7 +78,7 @@ pub struct Until {
     pub lanes: usize,
 }
 
-impl Until {
+impl UntilHolds {
     /// # Safety
     /// The scratch has the blocks, and these the rows.
     #[inline(always)]
@@ -97,19 +97,19 @@ impl Until {
 
 /// Steps of a loop.
 #[derive(Clone, Copy, Debug)]
-pub struct Steps {
+pub struct LoopSteps {
     /// How many to make.
     pub len: usize,
     /// The index, if it is read.
     pub index: Option<Index>,
     /// When to end early.
-    pub until: Option<Until>,
+    pub until: Option<UntilHolds>,
 }
 
 /// Where jobs find what they work on.
 pub(super) struct Bench<'a> {
     /// Scratch, splats and streams.
-    pub bases: &'a mut [Base],
+    pub bases: &'a mut [ValuesAt],
     pub feeds: &'a mut [Feed],
     /// Rows of each stream.
     pub rows: usize,
@@ -122,7 +122,7 @@ pub(super) struct Bench<'a> {
 /// # Safety
 /// All places must exist, for each step, and results must be apart from operands or in their place.
 #[inline(always)]
-pub(super) unsafe fn body(ops: &[Op], bench: &mut Bench<'_>, steps: &mut Steps) -> usize {
+pub(super) unsafe fn body(ops: &[Operation], bench: &mut Bench<'_>, steps: &mut LoopSteps) -> usize {
     let Bench { bases, feeds, rows, lanes } = bench;
     // SAFETY: by the caller's promise.
     unsafe {
@@ -137,7 +137,7 @@ pub(super) unsafe fn body(ops: &[Op], bench: &mut Bench<'_>, steps: &mut Steps) 
             }
             if let Some(index) = &mut steps.index {
                 let block = [f32::from_bits(index.next); LANES];
-                store(scratch.add(index.at), Strided { values: block.as_ptr(), step: 0 }, index.len);
+                store(scratch.add(index.at), Spaced { values: block.as_ptr(), step: 0 }, index.len);
                 index.next = index.next.wrapping_add_signed(index.delta);
             }
             for op in ops {
@@ -152,7 +152,7 @@ pub(super) unsafe fn body(ops: &[Op], bench: &mut Bench<'_>, steps: &mut Steps) 
 }
 
 #[inline(always)]
-unsafe fn one(op: &Op, bases: &[Base], rows: usize, lanes: usize) {
+unsafe fn one(op: &Operation, bases: &[ValuesAt], rows: usize, lanes: usize) {
     // SAFETY: by the promise of `body`; what is past the lanes that count belongs to the same blocks.
     unsafe {
         let len = (op.blocks as usize * lanes).next_multiple_of(LANES);
@@ -168,17 +168,17 @@ unsafe fn one(op: &Op, bases: &[Base], rows: usize, lanes: usize) {
 }
 
 #[inline(always)]
-unsafe fn at(place: Place, bases: &[Base]) -> Strided {
+unsafe fn at(place: OperandPlace, bases: &[ValuesAt]) -> Spaced {
     // SAFETY: by the promise of `body`.
     unsafe {
         let base = bases.get_unchecked(place.base as usize);
-        Strided { values: base.values.add(place.at as usize), step: base.step }
+        Spaced { values: base.values.add(place.at as usize), step: base.step }
     }
 }
 
 /// `n` rows to `len` lanes.
 #[inline(always)]
-unsafe fn read(dst: *mut f32, rows: Strided, n: usize, len: usize) {
+unsafe fn read(dst: *mut f32, rows: Spaced, n: usize, len: usize) {
     let mut i = 0;
     while i < len {
         // SAFETY: i + 16 <= len, and no row past the last is read.
@@ -200,7 +200,7 @@ unsafe fn read(dst: *mut f32, rows: Strided, n: usize, len: usize) {
 /// A block put together in a register: one that was written to memory lane by lane, and is read whole, would make the
 /// processor wait.
 #[inline(always)]
-unsafe fn first<const N: usize>(rows: Strided, i: usize, n: usize) -> Block {
+unsafe fn first<const N: usize>(rows: Spaced, i: usize, n: usize) -> Block {
     let (mut some, mut block) = ([0.0; N], [0.0; LANES]);
     for (j, x) in some.iter_mut().enumerate() {
         // SAFETY: one of the `n` rows.
@@ -214,7 +214,7 @@ unsafe fn first<const N: usize>(rows: Strided, i: usize, n: usize) -> Block {
 
 /// The first `n` lanes to rows `step` apart.
 #[inline(always)]
-unsafe fn write(to: *mut f32, step: usize, from: Strided, n: usize) {
+unsafe fn write(to: *mut f32, step: usize, from: Spaced, n: usize) {
     // SAFETY: `n` lanes and rows exist.
     unsafe {
         if step != 1 {

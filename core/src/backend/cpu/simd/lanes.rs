@@ -43,7 +43,7 @@ pub(crate) struct Contiguous(pub *const f32);
 
 /// An operand whose value `i` is at distance `i · step`: contiguous with 1; with 0 one block of 16 stands for all.
 #[derive(Clone, Copy)]
-pub(crate) struct Strided {
+pub(crate) struct Spaced {
     /// The first value.
     pub values: *const f32,
     /// 0 or 1.
@@ -66,7 +66,7 @@ impl LaneSource for Contiguous {
     }
 }
 
-impl LaneSource for Strided {
+impl LaneSource for Spaced {
     #[inline(always)]
     unsafe fn block(self, i: usize) -> Block {
         // SAFETY: readable by the caller's promise, as are 16 values where one block stands for all.

@@ -1,8 +1,8 @@
 //! Dense layers on row-major tiles.
 //!
 //! A tile `[R][M]` has the M values of a row next to each other, so that a register holds outputs of one row. Weights
-//! are then the contiguous operand of a product, rows need no padding, and a weight gradient, whose summed index is that
-//! of the rows, needs no transposition. Sums have the order of [`super::dense`] and [`super::reduce`]: the same bits.
+//! are then the contiguous operand of a product, rows need no padding, and a weight gradient, which sums over rows,
+//! needs no transposition. Sums have the order of [`super::dense`] and [`super::reduce`]: the same bits.
 
 use super::dense::Epilogue;
 use super::lanes::LANES;

@@ -72,11 +72,11 @@ unsafe fn body(rule: Rule, src: [*const f32; READS], dst: [*mut f32; WRITES], sh
     // SAFETY: the caller's promise.
     unsafe {
         match rule {
-            Rule::Adam => rows::<Adam, 4, 3>(src, dst, shared, len),
-            Rule::RmsProp => rows::<RmsProp, 4, 3>(src, dst, shared, len),
-            Rule::Momentum => rows::<Momentum, 3, 2>(src, dst, shared, len),
-            Rule::Descent => rows::<Descent, 2, 1>(src, dst, shared, len),
-            Rule::Average => rows::<Average, 2, 1>(src, dst, shared, len),
+            Rule::Adam => rows::<AdamFormula, 4, 3>(src, dst, shared, len),
+            Rule::RmsProp => rows::<RmsPropFormula, 4, 3>(src, dst, shared, len),
+            Rule::Momentum => rows::<MomentumFormula, 3, 2>(src, dst, shared, len),
+            Rule::Descent => rows::<DescentFormula, 2, 1>(src, dst, shared, len),
+            Rule::Average => rows::<AverageFormula, 2, 1>(src, dst, shared, len),
         }
     }
 }
@@ -138,11 +138,11 @@ fn sub(a: Block, b: Block) -> Block {
     add(a, lanes1::<ops::Neg>(b))
 }
 
-struct Adam;
-struct RmsProp;
-struct Momentum;
-struct Descent;
-struct Average;
+struct AdamFormula;
+struct RmsPropFormula;
+struct MomentumFormula;
+struct DescentFormula;
+struct AverageFormula;
 
 /// The second half of Adam: the new v and θ.
 #[inline(always)]
@@ -154,7 +154,7 @@ fn second(g: Block, m: Block, v: Block, theta: Block, shared: &[Block; SHARED]) 
     [m, v, sub(theta, step)]
 }
 
-impl Formula<4, 3> for Adam {
+impl Formula<4, 3> for AdamFormula {
     #[inline(always)]
     fn apply([g, m, v, theta]: [Block; 4], shared: &[Block; SHARED]) -> [Block; 3] {
         let [scale, .., keep, gain] = *shared;
@@ -163,7 +163,7 @@ impl Formula<4, 3> for Adam {
     }
 }
 
-impl Formula<4, 3> for RmsProp {
+impl Formula<4, 3> for RmsPropFormula {
     #[inline(always)]
     fn apply([g, _, v, theta]: [Block; 4], shared: &[Block; SHARED]) -> [Block; 3] {
         let g = mul(g, shared[0]);
@@ -171,7 +171,7 @@ impl Formula<4, 3> for RmsProp {
     }
 }
 
-impl Formula<3, 2> for Momentum {
+impl Formula<3, 2> for MomentumFormula {
     #[inline(always)]
     fn apply([g, m, theta]: [Block; 3], shared: &[Block; SHARED]) -> [Block; 2] {
         let [scale, rate, keep, ..] = *shared;
@@ -180,14 +180,14 @@ impl Formula<3, 2> for Momentum {
     }
 }
 
-impl Formula<2, 1> for Descent {
+impl Formula<2, 1> for DescentFormula {
     #[inline(always)]
     fn apply([g, theta]: [Block; 2], shared: &[Block; SHARED]) -> [Block; 1] {
         [sub(theta, mul(mul(g, shared[0]), shared[1]))]
     }
 }
 
-impl Formula<2, 1> for Average {
+impl Formula<2, 1> for AverageFormula {
     #[inline(always)]
     fn apply([x, y]: [Block; 2], shared: &[Block; SHARED]) -> [Block; 1] {
         [add(y, mul(sub(x, y), shared[0]))]

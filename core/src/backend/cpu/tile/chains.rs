@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use super::super::simd::chain::{Feed, Index, Steps, Stream, Until};
-use super::link::{Linked, Value};
+use super::super::simd::chain::{Feed, Index, LoopSteps, Stream, UntilHolds};
+use super::link::{ChainValue, Linked};
 use super::run::Frame;
 use super::{Mem, Reg, TileLoop};
 
@@ -13,12 +13,12 @@ const AT_ONCE: usize = 1 << 15;
 
 impl Frame<'_> {
     /// Values of chains for this group, in the first step of loops.
-    pub(super) fn fill_values(&mut self, values: &[Value]) {
+    pub(super) fn fill_values(&mut self, values: &[ChainValue]) {
         self.values.resize(values.len() * 16, 0.0);
         for (slot, value) in values.iter().enumerate() {
             let bits = match value {
-                Value::Const(bits) => *bits,
-                Value::Uniform(mem, at) => {
+                ChainValue::Const(bits) => *bits,
+                ChainValue::Uniform(mem, at) => {
                     let (words, base) = self.base(mem);
                     words[base + at]
                 }
@@ -46,7 +46,7 @@ impl Frame<'_> {
     #[inline(never)]
     pub(super) fn chain(&mut self, linked: &Linked) {
         self.open(linked, None);
-        self.steps(linked, &mut Steps { len: 1, index: None, until: None });
+        self.steps(linked, &mut LoopSteps { len: 1, index: None, until: None });
     }
 
     /// Note where a chain's rows and the values are that change, for the steps of a loop from this one on.
@@ -80,7 +80,7 @@ impl Frame<'_> {
     }
 
     /// Make steps of the chain that has been opened; returns how many were made.
-    fn steps(&mut self, linked: &Linked, steps: &mut Steps) -> usize {
+    fn steps(&mut self, linked: &Linked, steps: &mut LoopSteps) -> usize {
         // SAFETY: only this thread uses its scratch, and no register is borrowed now. Streams are rows of this tile:
         // nobody else writes them while it runs, or reads those that it writes.
         unsafe {
@@ -103,14 +103,14 @@ impl Frame<'_> {
         });
         let until = body.until.map(|reg| {
             let (at, blocks) = lanes_of(self, reg);
-            Until { at, blocks, lanes: self.lanes }
+            UntilHolds { at, blocks, lanes: self.lanes }
         });
         self.time[level] = t;
         if body.len > 0 {
             self.open(linked, Some(body));
         }
         let most = (AT_ONCE / linked.chain.work()).max(1);
-        let mut steps = Steps { len: 0, index, until };
+        let mut steps = LoopSteps { len: 0, index, until };
         let mut step = 0;
         while step < body.len && !self.interrupt.asked() {
             if self.reports && level == 0 {

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::super::simd::chain::{Chain, Column, Job, Src, Work};
+use super::super::simd::chain::{Chain, Job, RowNumber, Src, Work};
 use super::super::simd::dots::in_lanes;
 use super::super::simd::elementwise::{BinaryOp, UnaryOp};
-use super::{Dense, Instr, Major, Mem, Opnd, Reg, Table, Tile, TileLoop};
+use super::{Dense, Instr, Major, Mem, Opnd, Reg, Table, TileLoop};
 
 /// Jobs that one instruction may become; more are not worth it.
 const MOST: usize = 64;
@@ -19,14 +19,14 @@ pub struct LinkedTile {
     /// The parts.
     pub parts: Vec<TilePart>,
     /// Values of chains that are the same for all rows.
-    pub values: Vec<Value>,
+    pub values: Vec<ChainValue>,
     /// Number of places of turned weights.
     pub packs: usize,
 }
 
 /// A value of chains.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum ChainValue {
     /// A constant.
     Const(u32),
     /// The element of that position in memory.
@@ -68,8 +68,8 @@ pub struct DenseLayer {
     pub linked: Linked,
     /// Where the jobs of each part end.
     pub ends: Vec<usize>,
-    /// The number of the place where turned weights are kept while they are the same, and its first value; for row-major
-    /// products whose weights are not next to each other.
+    /// The number of the place where turned weights are kept while they are the same, and its first value; for
+    /// row-major products whose weights are not next to each other.
     pub packed: Option<(usize, usize)>,
     /// The result of all, where the chain may work on the turned results of few rows as well: it reads nothing else of
     /// the rows.
@@ -91,13 +91,24 @@ pub enum Inside {
     Gate(Reg, (Reg, usize)),
 }
 
+/// Where registers are in a tile's scratch.
+#[derive(Clone, Copy, Debug)]
+pub struct RegisterPlaces<'a> {
+    /// First block and number of blocks of each.
+    pub registers: &'a [(usize, usize)],
+    /// How each lies.
+    pub majors: &'a [Major],
+    /// Rows of a tile.
+    pub lanes: usize,
+}
+
 /// Join the instructions of a tile.
-pub fn link(tile: &Tile) -> LinkedTile {
-    let mut uses = vec![0; tile.registers.len()];
-    tile.code.iter().for_each(|instr| count(instr, &mut uses));
+pub fn link(code: &[Instr], places: RegisterPlaces<'_>) -> LinkedTile {
+    let mut uses = vec![0; places.registers.len()];
+    code.iter().for_each(|instr| count(instr, &mut uses));
     let mut values = Vec::new();
     let mut packs = Packs::default();
-    let parts = parts(tile, &tile.code, &uses, &mut values, &mut packs);
+    let parts = parts(places, code, &uses, &mut values, &mut packs);
     LinkedTile { parts, values, packs: packs.places }
 }
 
@@ -121,8 +132,14 @@ struct Packs {
     values: usize,
 }
 
-fn parts(tile: &Tile, code: &[Instr], uses: &[usize], values: &mut Vec<Value>, packs: &mut Packs) -> Vec<TilePart> {
-    let (registers, majors, lanes) = (&tile.registers[..], &tile.majors[..], tile.lanes);
+fn parts(
+    places: RegisterPlaces<'_>,
+    code: &[Instr],
+    uses: &[usize],
+    values: &mut Vec<ChainValue>,
+    packs: &mut Packs,
+) -> Vec<TilePart> {
+    let RegisterPlaces { registers, majors, lanes } = places;
     let here = vec![0; registers.len()];
     let inner: (&[Reg], usize) = (&[], 0);
     let (jobs, columns) = (Vec::new(), Vec::new());
@@ -144,7 +161,7 @@ fn parts(tile: &Tile, code: &[Instr], uses: &[usize], values: &mut Vec<Value>, p
                         code.push(Instr::Assemble { dst: *reg, parts: vec![(next.clone(), to)], zero: false });
                     }
                 }
-                let inside = self::parts(tile, &code, uses, linker.values, packs);
+                let inside = self::parts(places, &code, uses, linker.values, packs);
                 let mut named = vec![0; registers.len()];
                 code.iter().for_each(|instr| count(instr, &mut named));
                 let index = l.index.filter(|index| named[*index] > 0);
@@ -152,9 +169,9 @@ fn parts(tile: &Tile, code: &[Instr], uses: &[usize], values: &mut Vec<Value>, p
             }
             Instr::Dense(product) => {
                 let [ks, ns, k, n] = product.strides;
-                let turns = match tile.majors[product.dst] {
+                let turns = match majors[product.dst] {
                     Major::Rows => ns != 1 && n > 1,
-                    Major::Lanes => product.of_rows(&tile.majors) && ks != 1,
+                    Major::Lanes => product.of_rows(majors) && ks != 1,
                 };
                 let place = turns.then_some((packs.places, packs.values));
                 if turns {
@@ -178,7 +195,7 @@ struct Linker<'a> {
     /// How often each register is named in the tile, and in the chain.
     uses: &'a [usize],
     here: Vec<usize>,
-    values: &'a mut Vec<Value>,
+    values: &'a mut Vec<ChainValue>,
     jobs: Vec<Job>,
     /// Jobs that read or write rows which may take the place of a register.
     columns: Vec<(usize, Reg)>,
@@ -282,7 +299,7 @@ impl<'a> Linker<'a> {
     }
 
     /// Number `m` of each row, which the next job reads to a register or writes from it.
-    fn column(&mut self, mem: &Mem, m: usize, reg: Reg) -> Column {
+    fn column(&mut self, mem: &Mem, m: usize, reg: Reg) -> RowNumber {
         let known = self.streams.iter().position(|known| known == mem);
         let stream = known.unwrap_or_else(|| {
             self.streams.push(mem.clone());
@@ -291,7 +308,7 @@ impl<'a> Linker<'a> {
         if mem.row == 1 && mem.table.len() == 1 && self.registers.get(reg).is_some_and(|(_, blocks)| *blocks == 1) {
             self.columns.push((self.jobs.len(), reg));
         }
-        Column { stream: stream as u32, at: mem.table.at(m) as u32, direct: false }
+        RowNumber { stream: stream as u32, at: mem.table.at(m) as u32, direct: false }
     }
 
     fn each(&mut self, work: Work, dst: [Reg; 2], src: &[&Opnd]) -> Option<()> {
@@ -356,10 +373,10 @@ impl<'a> Linker<'a> {
     fn src(&mut self, o: &Opnd, i: usize) -> Src {
         match o {
             Opnd::Reg(reg, table) => Src::At(self.place(*reg, table.at(i))),
-            Opnd::Const(bits) => Src::Value(self.value(Value::Const(*bits)) as u32),
+            Opnd::Const(bits) => Src::Value(self.value(ChainValue::Const(*bits)) as u32),
             Opnd::Uniform(mem) => {
                 let at = mem.table.at(i);
-                let slot = self.value(Value::Uniform(mem.clone(), at));
+                let slot = self.value(ChainValue::Uniform(mem.clone(), at));
                 if mem.time.iter().any(|distance| *distance > 0) && self.moving.iter().all(|known| known.0 != slot) {
                     self.moving.push((slot, mem.clone(), at));
                 }
@@ -369,7 +386,7 @@ impl<'a> Linker<'a> {
     }
 
     /// The number of a value.
-    fn value(&mut self, value: Value) -> usize {
+    fn value(&mut self, value: ChainValue) -> usize {
         self.values.iter().position(|known| *known == value).unwrap_or_else(|| {
             self.values.push(value);
             self.values.len() - 1

@@ -32,7 +32,7 @@ use crate::backend::Census;
 pub use group::{Formed, form};
 pub use instr::{Dense, Instr, Mem, Opnd, Reg, Table, TileLoop, Update};
 pub use majors::Major;
-pub use optimiser::{Updates, find as find_updates};
+pub use optimiser::find as find_updates;
 pub use shares::Workspace;
 
 /// A sum over rows.

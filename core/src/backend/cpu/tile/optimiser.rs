@@ -10,6 +10,7 @@ use super::super::layout::access;
 use super::super::lowering::Lowering;
 use super::super::simd::update::Rule;
 use super::super::steps::LoweredStep;
+use super::super::updates::{FoundStep, SharedNumber, Updates};
 use super::{Instr, Mem, Opnd, Table, Tile, Update};
 use crate::Result;
 use crate::program::{Kernel, is_leaf, is_view};
@@ -21,34 +22,6 @@ const FEW: usize = 16;
 
 /// Rough number of operations per row.
 const WORK: usize = 16;
-
-/// The steps of a schedule by the kernel at whose turn each is made.
-pub type Updates = FxHashMap<usize, Found>;
-
-/// A step of an optimiser or of an average.
-#[derive(Clone, Debug)]
-pub struct Found {
-    rule: Rule,
-    src: Vec<NodeId>,
-    dst: Vec<NodeId>,
-    shared: Vec<Shared>,
-    go: Option<NodeId>,
-}
-
-/// A number that all rows share.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Shared {
-    One,
-    Of(NodeId),
-}
-
-impl Found {
-    /// The nodes that it reads.
-    pub fn reads(&self) -> impl Iterator<Item = NodeId> + '_ {
-        let shared = self.shared.iter().filter_map(|x| if let Shared::Of(id) = x { Some(*id) } else { None });
-        self.src.iter().copied().chain(shared).chain(self.go)
-    }
-}
 
 /// Find the steps among kernels of one node each. What only a step needs is taken from its kernel, which is then done;
 /// the results are in the kernel at whose turn the step is made.
@@ -114,7 +87,7 @@ struct Finder<'a> {
 
 impl Finder<'_> {
     /// The step whose new parameters are this node, and the other nodes of its formula, later ones first.
-    fn at(mut self, id: NodeId) -> Option<(Found, Vec<NodeId>)> {
+    fn at(mut self, id: NodeId) -> Option<(FoundStep, Vec<NodeId>)> {
         let node = &self.low.graph.nodes[id as usize];
         let [_, rows] = node.shape[..] else { return None };
         if rows < FEW || node.dtype != DType::F32 {
@@ -145,18 +118,24 @@ impl Finder<'_> {
     }
 
     /// y + (x − y) τ.
-    fn average(&mut self, y: NodeId, change: NodeId) -> Option<Found> {
+    fn average(&mut self, y: NodeId, change: NodeId) -> Option<FoundStep> {
         let (difference, tau) = self.scaled(change)?;
         let (x, negative) = self.binary(Binary::Add, difference)?;
         if self.unary(Unary::Neg, negative)? != y {
             return None;
         }
         self.inner.extend([change, difference, negative]);
-        Some(Found { rule: Rule::Average, src: vec![x, y], dst: Vec::new(), shared: vec![Shared::Of(tau)], go: None })
+        Some(FoundStep {
+            rule: Rule::Average,
+            src: vec![x, y],
+            dst: Vec::new(),
+            shared: vec![SharedNumber::Of(tau)],
+            go: None,
+        })
     }
 
     /// θ − α m / (√(c v) + ε), or θ − α m.
-    fn step(&mut self, theta: NodeId, change: NodeId, go: Option<NodeId>) -> Option<Found> {
+    fn step(&mut self, theta: NodeId, change: NodeId, go: Option<NodeId>) -> Option<FoundStep> {
         let step = self.unary(Unary::Neg, change)?;
         self.inner.extend([change, step]);
         let ratio = self.binary(Binary::Mul, step).and_then(|(a, b)| Some((a, self.unary(Unary::Recip, b)?, b)));
@@ -182,7 +161,7 @@ impl Finder<'_> {
                 if x != scaled {
                     return None;
                 }
-                (Rule::Adam, Some(old), vec![Shared::Of(keep), gain])
+                (Rule::Adam, Some(old), vec![SharedNumber::Of(keep), gain])
             }
         };
         let none = old_m.is_none();
@@ -192,25 +171,26 @@ impl Finder<'_> {
             return None;
         }
         let (new_v, _) = self.kept(v, Some(old_v), go)?;
-        let shared = [vec![scale, rate, correction, Shared::Of(eps), Shared::Of(v_keep), v_gain], keep].concat();
-        Some(Found { rule, src: vec![g, old_m, old_v, theta], dst: vec![new_m, new_v], shared, go })
+        let shared =
+            [vec![scale, rate, correction, SharedNumber::Of(eps), SharedNumber::Of(v_keep), v_gain], keep].concat();
+        Some(FoundStep { rule, src: vec![g, old_m, old_v, theta], dst: vec![new_m, new_v], shared, go })
     }
 
     /// θ − α m with m = μ m + g, or θ − α g.
-    fn descent(&mut self, theta: NodeId, step: NodeId, go: Option<NodeId>) -> Option<Found> {
+    fn descent(&mut self, theta: NodeId, step: NodeId, go: Option<NodeId>) -> Option<FoundStep> {
         let (m, rate) = self.maybe_scaled(step, |_, _| true);
         if let Some((old, keep, scaled)) = self.decayed(m) {
             let (g, scale) = self.maybe_scaled(scaled, |_, _| true);
             let (new, old) = self.kept(m, Some(old), go)?;
-            let shared = vec![scale, rate, Shared::Of(keep)];
-            return Some(Found { rule: Rule::Momentum, src: vec![g, old, theta], dst: vec![new], shared, go });
+            let shared = vec![scale, rate, SharedNumber::Of(keep)];
+            return Some(FoundStep { rule: Rule::Momentum, src: vec![g, old, theta], dst: vec![new], shared, go });
         }
         let (g, scale) = self.maybe_scaled(m, |_, _| true);
         // Any difference would do without a rate.
-        if rate == Shared::One {
+        if rate == SharedNumber::One {
             return None;
         }
-        Some(Found { rule: Rule::Descent, src: vec![g, theta], dst: Vec::new(), shared: vec![scale, rate], go })
+        Some(FoundStep { rule: Rule::Descent, src: vec![g, theta], dst: Vec::new(), shared: vec![scale, rate], go })
     }
 
     /// The result that holds a new moment, and the old one.
@@ -244,13 +224,13 @@ impl Finder<'_> {
     }
 
     /// The factor that all rows share, if there is one, and what it scales, if that is as it should be.
-    fn maybe_scaled(&mut self, id: NodeId, is: impl FnOnce(&mut Self, NodeId) -> bool) -> (NodeId, Shared) {
+    fn maybe_scaled(&mut self, id: NodeId, is: impl FnOnce(&mut Self, NodeId) -> bool) -> (NodeId, SharedNumber) {
         match self.scaled(id) {
             Some((x, factor)) if is(self, x) => {
                 self.inner.push(id);
-                (x, Shared::Of(factor))
+                (x, SharedNumber::Of(factor))
             }
-            _ => (id, Shared::One),
+            _ => (id, SharedNumber::One),
         }
     }
 
@@ -297,7 +277,7 @@ impl Finder<'_> {
 
 impl Lowering<'_> {
     /// Make a step of an optimiser or of an average.
-    pub fn update(&mut self, found: &Found) -> Result<()> {
+    pub fn update(&mut self, found: &FoundStep) -> Result<()> {
         let shape = &self.graph.nodes[found.src[0] as usize].shape;
         let [groups, rows] = shape[..] else { return Ok(()) };
         let row = |value: usize, offset: usize, group: usize, row: usize| {
@@ -321,7 +301,8 @@ impl Lowering<'_> {
             Ok(Opnd::Uniform(row(view.value, view.offset, if groups > 1 { view.strides[0] } else { 0 }, 0)))
         };
         let one = Opnd::Const(1f32.to_bits());
-        let shared = found.shared.iter().map(|x| if let Shared::Of(id) = x { number(*id) } else { Ok(one.clone()) });
+        let shared =
+            found.shared.iter().map(|x| if let SharedNumber::Of(id) = x { number(*id) } else { Ok(one.clone()) });
         let shared = shared.collect::<Result<_>>()?;
         let go = found.go.map_or(Ok(one.clone()), number)?;
         let dst = found.dst.iter().map(|id| row(self.keep(*id), 0, rows, 1)).collect();
@@ -343,7 +324,3 @@ impl Lowering<'_> {
         Ok(())
     }
 }
-
-#[cfg(test)]
-#[path = "optimiser_tests.rs"]
-mod tests;

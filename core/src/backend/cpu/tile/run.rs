@@ -12,7 +12,7 @@ use super::super::simd::permutation::permutation;
 use super::super::simd::reduce::{Reduction, accumulate_rows, finish_rows, reduce_outer};
 use super::super::simd::row_product::row_product;
 use super::super::simd::rows::{sum_rows, turn_rows, turn_sums};
-use super::link::{TilePart, link};
+use super::link::{RegisterPlaces, TilePart, link};
 use super::shares::{Desk, Shares, Workspace};
 use super::{Instr, Major, Mem, Opnd, Reg, Table, Tile, TileLoop};
 use crate::backend::Interrupt;
@@ -49,6 +49,10 @@ pub(super) struct Frame<'a> {
 }
 
 impl Tile {
+    pub(super) fn places(&self) -> RegisterPlaces<'_> {
+        RegisterPlaces { registers: &self.registers, majors: &self.majors, lanes: self.lanes }
+    }
+
     /// Run all tiles.
     #[inline(never)]
     pub fn run(&self, mem: &mut Memory<'_>, run: &Run<'_>, space: &mut Workspace) -> Ran<()> {
@@ -63,7 +67,7 @@ impl Tile {
         sums.grow(per_slice * tasks)?;
         let partials = Span::of(sums.as_mut_slice());
         let shared: &Memory<'_> = mem;
-        let linked = self.linked.get_or_init(|| link(self));
+        let linked = self.linked.get_or_init(|| link(&self.code, self.places()));
         let work = |worker: usize, desk: &mut Desk| {
             let mut frame = Frame {
                 tile: self,

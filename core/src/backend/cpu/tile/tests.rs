@@ -287,7 +287,7 @@ fn loops_of_one_chain_are_the_same_bits_for_every_number_of_rows() {
     let mut loops = 0;
     for step in &lowered.steps {
         let LoweredStep::Tile(tile) = step else { continue };
-        for part in link(tile).parts {
+        for part in link(&tile.code, tile.places()).parts {
             if let TilePart::Loop(_, inside) = part {
                 assert!(matches!(&inside[..], [TilePart::Chain(_)]), "{inside:?}");
                 loops += 1;

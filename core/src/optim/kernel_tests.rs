@@ -1,10 +1,8 @@
 //! Tests that steps of optimisers give the bits of one operation after the other.
 
-use crate::backend::cpu::lower::lower;
 use crate::backend::cpu::simd::isa::Isa;
 use crate::backend::cpu::{Cpu, CpuOptions};
 use crate::optim::{Adam, GradientMoments, Optimiser, clip_by_norm, norm};
-use crate::program::PlanOptions;
 use crate::{Context, DType, Device, Program, State, Tensor};
 
 const STATES: [&str; 5] = ["theta", "m", "v", "scale", "target"];
@@ -102,8 +100,8 @@ fn steps_are_the_same_bits() {
 #[test]
 fn each_rule_is_found_in_all_its_forms() {
     let found = |rule, clip, guard| {
-        let plan = Program::plan_of(PlanOptions::default(), |cx| step(cx, rule, (2, 100, clip, guard))).unwrap();
-        lower(&plan, true, 1).unwrap().census().optimiser_steps
+        let program = Program::new(&Device::cpu(1), |cx| step(cx, rule, (2, 100, clip, guard))).unwrap();
+        program.census().optimiser_steps
     };
     for clip in [false, true] {
         for guard in [false, true] {
@@ -120,12 +118,12 @@ fn each_rule_is_found_in_all_its_forms() {
 fn other_formulas_are_left_as_they_are() {
     type Formula = fn(Tensor, Tensor, Tensor) -> Tensor;
     let found = |formula: Formula| {
-        let plan = Program::plan_of(PlanOptions::default(), |cx| {
+        let program = Program::new(&Device::cpu(1), |cx| {
             let [x, y] = ["x", "y"].map(|name| cx.state(name, &[2, 100], DType::F32));
             let rate = cx.input("rate", &[2, 1], DType::F32);
             cx.update("x", formula(x, y, rate));
         });
-        lower(&plan.unwrap(), true, 1).unwrap().census().optimiser_steps
+        program.unwrap().census().optimiser_steps
     };
     assert_eq!(found(|x, y, rate| x - y * rate), 1);
     assert_eq!(found(|x, y, rate| x + (y - x) * rate), 1);
