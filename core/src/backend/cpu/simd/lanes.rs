@@ -125,7 +125,7 @@ pub(super) fn lanes2<O: Lane2>(a: Block, b: Block) -> Block {
 }
 
 #[inline(always)]
-fn choose(mask: Block, a: Block, b: Block) -> Block {
+pub(crate) fn choose(mask: Block, a: Block, b: Block) -> Block {
     let mut y = [0.0; LANES];
     for j in 0..LANES {
         y[j] = if mask[j].to_bits() != 0 { a[j] } else { b[j] };

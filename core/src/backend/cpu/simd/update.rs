@@ -3,7 +3,7 @@
 //! Each operation rounds as the elementwise one that it stands for, in the order of the formulas of
 //! [`crate::optim`] and [`crate::learn`]: the bits are those of one operation after the other.
 
-use super::lanes::{Block, Contiguous, LANES, LaneSource, keep_blocks, lanes1, lanes2};
+use super::lanes::{Block, Contiguous, LANES, LaneSource, choose, keep_blocks, lanes1, lanes2};
 use super::{ops, per_isa};
 use crate::backend::cpu::simd::isa::Isa;
 
@@ -29,6 +29,8 @@ const READS: usize = 4;
 const WRITES: usize = 3;
 /// Numbers that all rows share, at most.
 const SHARED: usize = 8;
+/// Those numbers, and a last one whose bits are not 0 where Adam's m is the gradient.
+const NUMBERS: usize = SHARED + 1;
 
 /// Numbers that all rows share; those that a rule does not have are of no value.
 pub type SharedNumbers = [f32; SHARED];
@@ -69,21 +71,21 @@ pub unsafe fn update(
 
 #[inline(always)]
 unsafe fn body(rule: Rule, src: [*const f32; READS], dst: [*mut f32; WRITES], shared: &SharedNumbers, len: usize) {
+    let own = f32::from_bits(u32::from(rule == Rule::RmsProp));
     // SAFETY: the caller's promise.
     unsafe {
         match rule {
-            Rule::Adam => rows::<AdamFormula, 4, 3>(src, dst, shared, len),
-            Rule::RmsProp => rows::<RmsPropFormula, 4, 3>(src, dst, shared, len),
-            Rule::Momentum => rows::<MomentumFormula, 3, 2>(src, dst, shared, len),
-            Rule::Descent => rows::<DescentFormula, 2, 1>(src, dst, shared, len),
-            Rule::Average => rows::<AverageFormula, 2, 1>(src, dst, shared, len),
+            Rule::Adam | Rule::RmsProp => rows::<AdamFormula, 4, 3>(src, dst, shared, own, len),
+            Rule::Momentum => rows::<MomentumFormula, 3, 2>(src, dst, shared, own, len),
+            Rule::Descent => rows::<DescentFormula, 2, 1>(src, dst, shared, own, len),
+            Rule::Average => rows::<AverageFormula, 2, 1>(src, dst, shared, own, len),
         }
     }
 }
 
 /// A formula on 16 rows, of what is read and what all rows share.
 trait Formula<const R: usize, const W: usize> {
-    fn apply(src: [Block; R], shared: &[Block; SHARED]) -> [Block; W];
+    fn apply(src: [Block; R], shared: &[Block; NUMBERS]) -> [Block; W];
 }
 
 #[cfg_attr(target_arch = "wasm32", inline(never))]
@@ -92,34 +94,49 @@ unsafe fn rows<F: Formula<R, W>, const R: usize, const W: usize>(
     src: [*const f32; READS],
     dst: [*mut f32; WRITES],
     shared: &SharedNumbers,
+    own: f32,
     len: usize,
 ) {
-    let shared = shared.map(|x| [x; LANES]);
-    let mut x = [[0.0; LANES]; R];
+    let shared: [Block; NUMBERS] = std::array::from_fn(|i| [shared.get(i).copied().unwrap_or(own); LANES]);
     let mut i = 0;
     while i + LANES <= len {
         keep_blocks();
-        for r in 0..R {
-            // SAFETY: i + 16 <= len.
-            x[r] = unsafe { Contiguous(src[r]).block(i) };
-        }
-        let y = F::apply(x, &shared);
-        for w in 0..W {
-            // SAFETY: as above.
-            unsafe { dst[w].add(i).cast::<Block>().write(y[w]) };
-        }
+        // SAFETY: i + 16 <= len.
+        unsafe { block::<F, R, W>(src.map(|x| x.wrapping_add(i)), dst.map(|y| y.wrapping_add(i)), &shared) };
         i += LANES;
     }
     if i < len {
+        let (mut x, mut y) = ([[0.0; LANES]; READS], [[0.0; LANES]; WRITES]);
         for r in 0..R {
             // SAFETY: len - i < 16 values remain.
             x[r] = unsafe { Contiguous(src[r]).part(i, len - i) };
         }
-        let y = F::apply(x, &shared);
+        // SAFETY: blocks of 16.
+        unsafe { block::<F, R, W>(x.each_ref().map(|x| x.as_ptr()), y.each_mut().map(|y| y.as_mut_ptr()), &shared) };
         for w in 0..W {
             // SAFETY: as above.
             unsafe { dst[w].add(i).copy_from_nonoverlapping(y[w].as_ptr(), len - i) };
         }
+    }
+}
+
+/// The step of 16 rows. In WebAssembly a function of its own, for whole blocks and the last one.
+#[cfg_attr(target_arch = "wasm32", inline(never))]
+#[cfg_attr(not(target_arch = "wasm32"), inline(always))]
+unsafe fn block<F: Formula<R, W>, const R: usize, const W: usize>(
+    src: [*const f32; READS],
+    dst: [*mut f32; WRITES],
+    shared: &[Block; NUMBERS],
+) {
+    let mut x = [[0.0; LANES]; R];
+    for r in 0..R {
+        // SAFETY: 16 values are there by the caller's promise.
+        x[r] = unsafe { Contiguous(src[r]).block(0) };
+    }
+    let y = F::apply(x, shared);
+    for w in 0..W {
+        // SAFETY: as above.
+        unsafe { dst[w].cast::<Block>().write(y[w]) };
     }
 }
 
@@ -139,41 +156,26 @@ fn sub(a: Block, b: Block) -> Block {
 }
 
 struct AdamFormula;
-struct RmsPropFormula;
 struct MomentumFormula;
 struct DescentFormula;
 struct AverageFormula;
 
-/// The second half of Adam: the new v and θ.
-#[inline(always)]
-fn second(g: Block, m: Block, v: Block, theta: Block, shared: &[Block; SHARED]) -> [Block; 3] {
-    let [_, rate, correction, eps, keep, gain, ..] = *shared;
-    let v = add(mul(v, keep), mul(mul(g, g), gain));
-    let root = lanes1::<ops::Sqrt>(mul(v, correction));
-    let step = mul(mul(m, rate), lanes1::<ops::Recip>(add(root, eps)));
-    [m, v, sub(theta, step)]
-}
-
 impl Formula<4, 3> for AdamFormula {
     #[inline(always)]
-    fn apply([g, m, v, theta]: [Block; 4], shared: &[Block; SHARED]) -> [Block; 3] {
-        let [scale, .., keep, gain] = *shared;
+    fn apply([g, m, v, theta]: [Block; 4], shared: &[Block; NUMBERS]) -> [Block; 3] {
+        let [scale, rate, correction, eps, keep_v, gain_v, keep_m, gain_m, is_gradient] = *shared;
         let g = mul(g, scale);
-        second(g, add(mul(m, keep), mul(g, gain)), v, theta, shared)
-    }
-}
-
-impl Formula<4, 3> for RmsPropFormula {
-    #[inline(always)]
-    fn apply([g, _, v, theta]: [Block; 4], shared: &[Block; SHARED]) -> [Block; 3] {
-        let g = mul(g, shared[0]);
-        second(g, g, v, theta, shared)
+        let m = choose(is_gradient, g, add(mul(m, keep_m), mul(g, gain_m)));
+        let v = add(mul(v, keep_v), mul(mul(g, g), gain_v));
+        let root = lanes1::<ops::Sqrt>(mul(v, correction));
+        let step = mul(mul(m, rate), lanes1::<ops::Recip>(add(root, eps)));
+        [m, v, sub(theta, step)]
     }
 }
 
 impl Formula<3, 2> for MomentumFormula {
     #[inline(always)]
-    fn apply([g, m, theta]: [Block; 3], shared: &[Block; SHARED]) -> [Block; 2] {
+    fn apply([g, m, theta]: [Block; 3], shared: &[Block; NUMBERS]) -> [Block; 2] {
         let [scale, rate, keep, ..] = *shared;
         let m = add(mul(m, keep), mul(g, scale));
         [m, sub(theta, mul(m, rate))]
@@ -182,14 +184,14 @@ impl Formula<3, 2> for MomentumFormula {
 
 impl Formula<2, 1> for DescentFormula {
     #[inline(always)]
-    fn apply([g, theta]: [Block; 2], shared: &[Block; SHARED]) -> [Block; 1] {
+    fn apply([g, theta]: [Block; 2], shared: &[Block; NUMBERS]) -> [Block; 1] {
         [sub(theta, mul(mul(g, shared[0]), shared[1]))]
     }
 }
 
 impl Formula<2, 1> for AverageFormula {
     #[inline(always)]
-    fn apply([x, y]: [Block; 2], shared: &[Block; SHARED]) -> [Block; 1] {
+    fn apply([x, y]: [Block; 2], shared: &[Block; NUMBERS]) -> [Block; 1] {
         [add(y, mul(sub(x, y), shared[0]))]
     }
 }

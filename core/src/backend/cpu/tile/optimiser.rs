@@ -112,7 +112,9 @@ impl Finder<'_> {
         }
         (found.go, found.dst) = (go, [&found.dst[..], &[id]].concat());
         self.inner.retain(|id| !found.src.contains(id));
-        self.inner.sort_unstable_by(|a, b| b.cmp(a));
+        // The sort of others turned around: one of its own would be a part of the package.
+        self.inner.sort_unstable();
+        self.inner.reverse();
         self.inner.dedup();
         Some((found, self.inner))
     }

@@ -340,6 +340,7 @@ impl Frame<'_> {
     }
 
     /// Row `r` of an operand that is row-major, or the same for all rows, of `m` values.
+    #[inline(never)]
     fn row_of<'s>(&self, o: &Opnd, r: usize, m: usize) -> Operand<'s> {
         match o {
             Opnd::Reg(reg, _) => {
