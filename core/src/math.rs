@@ -17,6 +17,7 @@
 
 mod float;
 pub(crate) mod functions;
+pub mod order;
 
 #[cfg_attr(not(target_arch = "x86_64"), allow(unused_imports, reason = "only vector registers use it"))]
 pub(crate) use float::Float;

@@ -5,6 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::options::SweepOptions;
 use super::rerun::Rerun;
 use super::{scan, vjp};
+use crate::math::order::by_key;
 use crate::tensor::graph::{self, Graph, Origin};
 use crate::tensor::{Node, NodeId, Op, Tensor};
 
@@ -149,7 +150,7 @@ fn join_slices(parts: Vec<Tensor>) -> Vec<Tensor> {
     if slices.len() < 2 {
         return parts;
     }
-    slices.sort_by_key(|s| s.0);
+    let slices = by_key(slices, &|s| s.0 as u64);
     let shape = parts[0].shape();
     let gap = |n: usize| {
         let mut shape = shape.clone();

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{Actor, Chance, Executor, HostPath, PlayedStep, Player, Samples};
+use crate::math::order::by_key;
 use crate::rng::{Key, fold_in, streams};
 use crate::{Error, Result};
 
@@ -92,7 +93,7 @@ impl MetaSampler {
         let kept: u64 = collection.tasks.iter().flatten().map(|path| path.len() as u64).sum();
         let mut tasks = collection.tasks;
         if matches!(self.quota, Quota::Episodes(_)) {
-            tasks.iter_mut().for_each(|paths| paths.sort_by_key(|path| path.copy));
+            tasks.iter_mut().for_each(|paths| *paths = by_key(std::mem::take(paths), &|path| path.copy as u64));
         }
         let env_steps = self.env_steps() - before;
         Ok(Samples { tasks, env_steps, dropped: env_steps - kept })

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{First, Held, StateEntry};
+use crate::math::order::by_key;
 use crate::nn::Layout;
 use crate::optim::{GradientMoments, Trained};
 use crate::play::Iteration;
@@ -137,7 +138,7 @@ impl ParameterGroups {
         for (group, theta) in self.groups.iter().zip(thetas) {
             runs.extend(group.places.iter().map(|places| (places, *theta)));
         }
-        runs.sort_by_key(|(places, _)| places.start);
+        let runs = by_key(runs, &|(places, _)| places.start as u64);
         let parts: Vec<Tensor> =
             runs.into_iter().map(|(places, theta)| theta.slice(1, places.start, places.end)).collect();
         Tensor::concat(&parts, 1)

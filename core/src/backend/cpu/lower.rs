@@ -6,6 +6,7 @@ use super::lowering::Lowering;
 use super::steps::{Carry, Lowered, LoweredStep, NodeStep, ScanStep};
 use super::tile::{self, Formed};
 use super::values::{Storage, ValueId, View};
+use crate::math::order::by_key;
 use crate::program::{Kernel, KernelSchedule, Plan, is_view};
 use crate::tensor::graph::ROOT;
 use crate::tensor::op::Scan;
@@ -252,7 +253,7 @@ fn units(graph: &Graph, schedule: &KernelSchedule) -> Vec<Kernel> {
             units.push(Kernel { kind: kernel.kind, space, nodes, operands: None, reads, writes, body });
         }
     }
-    units.sort_by_key(|u| u.nodes[0]);
+    let mut units = by_key(units, &|unit| u64::from(unit.nodes[0]));
     units.dedup_by_key(|u| u.nodes[0]);
     units
 }

@@ -40,6 +40,7 @@ use scope::{Scope, Want};
 
 use super::context::Context;
 use super::plan::{Kernel, KernelSchedule, Kind, Place, Plan, Role};
+use crate::math::order::by_key;
 use crate::tensor::op::Scan;
 use crate::tensor::{Graph, NodeId, Op};
 use crate::{Error, Result};
@@ -145,8 +146,8 @@ fn outs_of(graph: &Graph, wanted: &[NodeId]) -> FxHashMap<NodeId, Vec<NodeId>> {
         }
     }
     for list in outs.values_mut() {
-        list.sort_by_key(|id| match graph.nodes[*id as usize].op {
-            Op::Out(i) => i,
+        *list = by_key(std::mem::take(list), &|id| match graph.nodes[*id as usize].op {
+            Op::Out(i) => u64::from(i),
             _ => 0,
         });
     }

@@ -6,6 +6,7 @@ use super::snapshot::{Entry, find};
 use super::wrong::wrong;
 use crate::Result;
 use crate::algo::Metrics;
+use crate::math::order::{by_key, total};
 
 /// The least number of episodes that the reported mean return covers, once that many have ended.
 const WINDOW: usize = 100;
@@ -54,8 +55,7 @@ impl Finished {
 
     /// The median, the standard deviation, the largest and the smallest of the latest returns; NaN if there are none.
     pub fn spread(&self) -> [(&'static str, f64); 4] {
-        let mut sorted = self.returns.clone();
-        sorted.sort_by(f64::total_cmp);
+        let sorted = by_key(self.returns.clone(), &|x| total(*x));
         let n = sorted.len();
         let at = |i: usize| sorted.get(i).copied().unwrap_or(f64::NAN);
         let mean = sorted.iter().sum::<f64>() / n as f64;

@@ -373,7 +373,7 @@ pub(in crate::train) fn open<'a>(bytes: &'a [u8], own: &[&'static AlgorithmDef])
     if keys != file.len() + 1 {
         return Err(wrong("the file is damaged: it names a tensor twice"));
     }
-    let mut entries: Vec<Entry<'_>> = file
+    let entries: Vec<Entry<'_>> = file
         .iter()
         .map(|(name, view)| Entry {
             name: name.to_owned(),
@@ -382,18 +382,25 @@ pub(in crate::train) fn open<'a>(bytes: &'a [u8], own: &[&'static AlgorithmDef])
             bytes: Cow::Borrowed(view.data()),
         })
         .collect();
-    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    let order = by_name(&entries);
+    let mut found: Vec<Option<Entry<'_>>> = entries.into_iter().map(Some).collect();
+    let entries = order.into_iter().filter_map(|at| found[at].take()).collect();
     Ok(((header, def, entries), around))
+}
+
+/// The places of tensors in the order of their names.
+fn by_name(entries: &[Entry<'_>]) -> Vec<usize> {
+    let mut names: Vec<(&str, usize)> = entries.iter().map(|e| &*e.name).zip(0..).collect();
+    names.sort_unstable();
+    names.into_iter().map(|(_, at)| at).collect()
 }
 
 /// The checksum of tensors and of a header's text, which is given in two parts.
 fn checksum(text: [String; 2], entries: &[Entry<'_>]) -> String {
-    let mut sorted: Vec<&Entry<'_>> = entries.iter().collect();
-    sorted.sort_by(|a, b| a.name.cmp(&b.name));
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     let mut add = |byte: u8| hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     text.iter().flat_map(|part| part.bytes()).for_each(&mut add);
-    for e in sorted {
+    for e in by_name(entries).into_iter().map(|at| &entries[at]) {
         e.name.bytes().for_each(&mut add);
         e.shape.iter().flat_map(|n| (*n as u64).to_le_bytes()).for_each(&mut add);
         e.bytes.iter().copied().for_each(&mut add);

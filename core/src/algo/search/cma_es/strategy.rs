@@ -3,6 +3,8 @@
 
 use nalgebra::{DMatrix, SymmetricEigen};
 
+use crate::math::order::{by_key, total};
+
 /// Constants that follow from the numbers of parameters and candidates.
 ///
 /// arXiv:1604.00772, table 1 and eqs. 49 to 58, in the variants of pycma 4.5.
@@ -234,8 +236,7 @@ impl Strategy {
         let Constants { weights, mu, mueff, cc, c1, cmu, cs, damps, chi, .. } = constants;
         let n = self.mean.len();
         let dimension = n as f64;
-        let mut order: Vec<usize> = (0..costs.len()).collect();
-        order.sort_by(|a, b| costs[*a].total_cmp(&costs[*b]));
+        let order: Vec<usize> = by_key((0..costs.len()).collect(), &|i| total(costs[*i]));
         let steps: Vec<Vec<f64>> = order
             .iter()
             .map(|i| candidates[i * n..(i + 1) * n].iter().zip(&self.mean).map(|(x, m)| (x - m) / self.sigma).collect())

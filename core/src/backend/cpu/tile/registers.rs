@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::{Instr, Opnd, Reg, Table};
+use crate::math::order::by_key;
 
 impl Instr {
     /// Call `f` on every register that the instruction itself reads or writes (`true`), loops included.
@@ -148,8 +149,8 @@ pub fn assign(code: &[Instr], sizes: &[usize]) -> (Vec<(usize, usize)>, usize) {
     spans_of(code, &mut at, &mut spans);
     let mut heirs: FxHashMap<Reg, Reg> = FxHashMap::default();
     heirs_of(code, &mut 0, &spans, sizes, &mut heirs);
-    let mut order: Vec<(Reg, (usize, usize))> = spans.into_iter().collect();
-    order.sort_unstable_by_key(|(r, s)| (s.0, *r));
+    let order: Vec<(Reg, (usize, usize))> = spans.into_iter().collect();
+    let order = by_key(order, &|(reg, span)| (span.0 as u64) << 32 | *reg as u64);
     let mut placed: Vec<(usize, usize)> = sizes.iter().map(|m| (0, *m)).collect();
     // Live registers by their first block: end of life, first block, blocks.
     let mut live: Vec<(usize, usize, usize)> = Vec::new();
