@@ -2,8 +2,8 @@
 
 /// Values in the order of their keys; of equal keys the first stays first.
 ///
-/// One sort serves all callers: the standard library's is compiled anew for each type and key, some kilobytes each, which
-/// pages would load.
+/// One sort serves all callers: the standard library's is compiled anew for each type and key, some kilobytes each,
+/// which pages would load.
 pub fn by_key<T>(values: Vec<T>, key: &dyn Fn(&T) -> u64) -> Vec<T> {
     let order = order(values.iter().map(key).collect());
     let mut values: Vec<Option<T>> = values.into_iter().map(Some).collect();

@@ -29,7 +29,7 @@ const READS: usize = 4;
 const WRITES: usize = 3;
 /// Numbers that all rows share, at most.
 const SHARED: usize = 8;
-/// Those numbers, and a last one whose bits are not 0 where Adam's m is the gradient.
+/// The shared numbers, and a last one whose bits are not 0 where Adam's m is the gradient.
 const NUMBERS: usize = SHARED + 1;
 
 /// Numbers that all rows share; those that a rule does not have are of no value.
