@@ -130,7 +130,7 @@ fn concat(mem: &mut Memory<'_>, step: &NodeStep, axis: usize, run: &Run<'_>) -> 
             run.moves(2 * view.len());
             let data = gather_view(mem, view)?;
             let out = mem.words_mut(step.dst[0]);
-            for (row, data) in data.chunks_exact(from).enumerate() {
+            for (row, data) in data.chunks_exact(from.max(1)).enumerate() {
                 out[row * to + at..][..from].copy_from_slice(data);
             }
         }

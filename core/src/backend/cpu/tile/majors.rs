@@ -132,6 +132,12 @@ impl Components {
                 Instr::Loop(l) => {
                     for (reg, init, next) in &l.carries {
                         self.alike(*reg, &[init, next]);
+                        // Carries are copied block by block, where what differs along a row is one number of a block.
+                        let along =
+                            |o: &Opnd| matches!(o, Opnd::Uniform(mem) if !matches!(mem.table, Table::Repeat { .. }));
+                        if along(init) || along(next) {
+                            self.keep_lanes(*reg);
+                        }
                     }
                     l.index.into_iter().chain(l.until).for_each(|reg| self.keep_lanes(reg));
                     self.code(&l.code);

@@ -328,3 +328,18 @@ fn a_loop_of_one_chain_tells_its_step_and_stops_when_asked() {
     // A tile that ends says that it was stopped, even if its loop has not heard of it.
     assert!(after.reached().step < STEPS / 2, "{:?}", after.reached());
 }
+
+#[test]
+fn a_carry_that_begins_as_one_row_for_all_is_the_same_bits() {
+    let program = |cx: &mut Context| {
+        let (x, w) = (cx.input("x", &[2, 20, 16], DType::F32), cx.input("w", &[2, 16, 16], DType::F32));
+        let first = cx.input("first", &[2, 1, 16], DType::F32).broadcast_to(&[2, 20, 16]);
+        let step = |_: Tensor, c: &[Tensor], _: &[Tensor]| {
+            let h = (c[0].matmul(w) * 0.1 + x).tanh();
+            Loop { carry: vec![h], ys: Vec::new() }
+        };
+        let (h, _) = scan(5, false, &[first], &[], step);
+        cx.output("h", h[0]);
+    };
+    same(&program, &[("x", vec![2, 20, 16]), ("w", vec![2, 16, 16]), ("first", vec![2, 1, 16])]);
+}
