@@ -17,6 +17,8 @@ pub struct Flops {
     /// Operations of the rest: one for each element of an f32 sum, maximum, minimum, product or elementary function,
     /// and for each element that a reduction reads. Integers, comparisons, selections, moves and constants are free.
     pub others: u64,
+    /// Those of both that lie in a [`run_if`](crate::tensor::run_if), which a run may leave out.
+    pub conditional: u64,
 }
 
 impl Flops {
@@ -44,13 +46,25 @@ impl Plan {
         // How often the body of each scope runs. A body's nodes come before its loop, so that backwards the loop is
         // met first.
         let mut trips = std::collections::HashMap::from([(ROOT, 1)]);
+        let mut conditional = std::collections::HashSet::new();
         let mut flops = Flops::default();
         for &id in reachable.iter().rev() {
             let node = &graph.nodes[id as usize];
             let times: u64 = trips.get(&node.scope).copied().unwrap_or(0);
+            let (before, optional) = (flops.total(), conditional.contains(&node.scope));
             match &node.op {
-                Op::Scan(scan) => *trips.entry(scan.body.scope).or_default() += times * scan.len as u64,
-                Op::Call(call) => *trips.entry(call.body.scope).or_default() += times,
+                Op::Scan(scan) => {
+                    *trips.entry(scan.body.scope).or_default() += times * scan.len as u64;
+                    if optional || (scan.len == 1 && scan.until.is_some()) {
+                        conditional.insert(scan.body.scope);
+                    }
+                }
+                Op::Call(call) => {
+                    *trips.entry(call.body.scope).or_default() += times;
+                    if optional {
+                        conditional.insert(call.body.scope);
+                    }
+                }
                 _ if constant[id as usize] || node.dtype != DType::F32 => {}
                 Op::MatMul { ta, .. } => {
                     let a = &graph.nodes[node.src[0] as usize].shape;
@@ -65,6 +79,9 @@ impl Plan {
                     flops.others += times * node.len() as u64;
                 }
                 _ => {}
+            }
+            if optional {
+                flops.conditional += flops.total() - before;
             }
         }
         flops
@@ -96,7 +113,7 @@ mod tests {
             let y = layer(cx)(x);
             cx.output("y", y);
         });
-        assert_eq!(counted, Flops { products: 2 * 32 * 64 * 64, others: 2 * 32 * 64 });
+        assert_eq!(counted, Flops { products: 2 * 32 * 64 * 64, others: 2 * 32 * 64, conditional: 0 });
         assert_eq!(counted.total(), 266_240);
     }
 
@@ -113,7 +130,7 @@ mod tests {
             cx.output("y", last[0]);
         });
         let product = 2 * 32 * 64 * 64;
-        assert_eq!(counted, Flops { products: 11 * product, others: 10 * 3 * 32 * 64 });
+        assert_eq!(counted, Flops { products: 11 * product, others: 10 * 3 * 32 * 64, conditional: 0 });
     }
 
     #[test]
@@ -140,6 +157,20 @@ mod tests {
             let kept = x.lt(half).bit_and(n + n).select(x, half);
             cx.output("sum", kept.permute(&[1, 0]).slice(0, 1, 6).sum(&[0]));
         });
-        assert_eq!(counted, Flops { products: 0, others: 5 * 4 });
+        assert_eq!(counted, Flops { products: 0, others: 5 * 4, conditional: 0 });
+    }
+
+    #[test]
+    fn work_under_a_condition_is_counted_apart() {
+        let counted = flops(|cx| {
+            let x = cx.input("x", &[32, 64], DType::F32);
+            let wanted = cx.input("wanted", &[], DType::U32);
+            let layer = layer(cx);
+            let before = layer(x);
+            let after = crate::tensor::run_if(wanted, &[before], |x| vec![layer(x[0])]);
+            cx.output("y", after[0]);
+        });
+        let one = 2 * 32 * 64 * 64 + 2 * 32 * 64;
+        assert_eq!((counted.total(), counted.conditional), (2 * one, one));
     }
 }

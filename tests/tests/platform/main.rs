@@ -12,6 +12,7 @@ mod host_faults;
 mod inputs;
 mod layering;
 mod names;
+mod networks;
 mod op_table;
 mod places;
 mod plans;
