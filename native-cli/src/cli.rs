@@ -62,6 +62,10 @@ pub enum Verb {
     Devices(cmd::devices::DevicesArgs),
     /// Show which Python runs environments of Gymnasium, and what it has
     Python(cmd::python::PythonVerbArgs),
+    /// Write a script that lets a shell complete verbs, flags and names
+    Completions(cmd::completions::CompletionsArgs),
+    /// Write pages of the manual
+    Man(cmd::man::ManArgs),
 }
 
 /// Suggests the right command where a name stands without its flag, as in `train ppo cartpole`, where a setting is
@@ -113,16 +117,22 @@ fn as_setting(flag: &str, arguments: &[String], near_flag: bool) -> Option<Strin
     Some(if brackets { format!("{}=[{value}]", doc.key) } else { format!("{}={value}", doc.key) })
 }
 
-/// Parses the command line. The help of `train` shows the settings of the algorithm that is typed with it.
-fn parsed(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
-    let help = cmd::train::help(&arguments);
+/// The command line, with the names of this program. The help of `train` shows the settings of the algorithm that is
+/// typed with it.
+fn command(arguments: &[OsString]) -> clap::Command {
+    let help = cmd::train::help(arguments);
     let examples = |command: clap::Command| match command.get_after_help().map(ToString::to_string) {
         Some(text) => command.after_help(known::by_name(text)),
         None => command,
     };
     let command = Cli::command().name(known::program()).bin_name(known::program());
     let command = examples(command.mut_subcommand("train", |train| train.after_help(help)));
-    let mut command = command.mut_subcommands(examples);
+    command.mut_subcommands(examples)
+}
+
+/// Parses the command line.
+fn parsed(arguments: &[OsString]) -> Result<Cli, clap::Error> {
+    let mut command = command(arguments);
     let found = command.try_get_matches_from_mut(arguments)?;
     Cli::from_arg_matches(&found).map_err(|error| error.format(&mut command))
 }
@@ -153,7 +163,7 @@ pub fn main() -> ExitCode {
     signals::hold_file_size();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let typed: Vec<String> = arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
-    let cli = match parsed(arguments) {
+    let cli = match parsed(&arguments) {
         Ok(cli) => cli,
         Err(mut error) => {
             let hint = misplaced(&error, &typed);
@@ -185,6 +195,8 @@ pub fn main() -> ExitCode {
         Verb::Bench(args) => cmd::bench::run(&args),
         Verb::Devices(args) => cmd::devices::run(&args),
         Verb::Python(args) => cmd::python::run(&args),
+        Verb::Completions(args) => cmd::completions::run(&args, command(&[])),
+        Verb::Man(args) => cmd::man::run(&args, command(&[])),
     };
     python::end();
     // An error of the command matters more than one of its output, which most likely is the same.

@@ -2,10 +2,12 @@
 
 pub mod adapt;
 pub mod bench;
+pub mod completions;
 pub mod devices;
 pub mod eval;
 pub mod export;
 pub mod list;
+pub mod man;
 pub mod plot;
 pub mod python;
 pub mod train;

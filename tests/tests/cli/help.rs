@@ -10,7 +10,7 @@ use quickstudy_tests::every::every;
 #[test]
 fn everything_that_explains_fits_80_columns() {
     let dir = sandbox();
-    let helps = ["", "train", "eval", "adapt", "plot", "export", "list", "bench", "devices"]
+    let helps = ["", "train", "eval", "adapt", "plot", "export", "list", "bench", "devices", "man"]
         .map(|verb| format!("{verb} --help"));
     let parts = ["", "algorithms", "environments", "presets", "settings", "metrics"].map(|part| format!("list {part}"));
     for arguments in helps.iter().chain(&parts) {
@@ -94,4 +94,30 @@ fn the_version_names_its_commit() {
     assert!(version.contains(&format!(" (commit {}", &commit[..10])), "{version}, at {commit}");
     // The day is that of UTC.
     assert!(version.contains(&format!(" of {year}-{month}-")) || date.ends_with("-01"), "{version}, of {date}");
+}
+
+#[test]
+fn shells_are_told_names_and_manuals_keep_examples() {
+    let dir = sandbox();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = dir.run(&format!("completions {shell}"));
+        assert_eq!(script.code, Some(0), "{shell}: {}", script.err);
+        for name in ["train", "--seed", "promp", "half-cheetah-vel"] {
+            let flag = name.trim_start_matches('-');
+            assert!(script.out.contains(name) || script.out.contains(flag), "{shell} does not know {name}");
+        }
+    }
+    let unknown = dir.run("completions nushell");
+    assert!(unknown.code == Some(2) && unknown.err.contains("bash"), "{}", unknown.err);
+
+    let page = dir.run("man").out;
+    assert!(page.contains(".TH quickstudy 1") && page.contains(".nf\nExamples:\n"), "{page}");
+    assert_eq!(dir.run("man --out pages").code, Some(0));
+    for verb in ["train", "eval", "plot", "export", "completions"] {
+        let page = std::fs::read_to_string(dir.path().join(format!("pages/quickstudy-{verb}.1"))).unwrap();
+        assert!(page.contains(&format!(".TH quickstudy-{verb} 1")), "{verb}: {page}");
+    }
+    std::fs::write(dir.path().join("file"), "").unwrap();
+    let wrong = dir.run("man --out file/pages");
+    assert!(wrong.code.is_some_and(|code| code > 0) && wrong.err.contains("file/pages"), "{}", wrong.err);
 }

@@ -1,0 +1,46 @@
+//! `quickstudy completions`: what a shell completes.
+
+use clap::builder::PossibleValuesParser;
+use clap_complete::Shell;
+
+use crate::known;
+use crate::outcome::Stop;
+use crate::output;
+use std::path::Path;
+
+/// Arguments of `quickstudy completions`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The script goes to standard output. It completes verbs and flags, and the names
+of algorithms and environments.
+
+Examples:
+  quickstudy completions bash > ~/.local/share/bash-completion/completions/quickstudy
+  quickstudy completions zsh > ~/.zfunc/_quickstudy      with ~/.zfunc in fpath
+  quickstudy completions fish > ~/.config/fish/completions/quickstudy.fish
+  quickstudy completions powershell >> $PROFILE")]
+pub struct CompletionsArgs {
+    /// The shell that reads it
+    #[arg(value_name = "SHELL", value_enum)]
+    pub shell: Shell,
+}
+
+/// Runs the verb: writes the script for `command`, which is the whole command line.
+///
+/// # Errors
+/// [`Stop`] if standard output cannot be written.
+pub fn run(args: &CompletionsArgs, command: clap::Command) -> Result<(), Stop> {
+    let mut command = command.mut_subcommands(|verb| verb.mut_args(with_names));
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut command, known::program(), &mut script);
+    output::write(Path::new("-"), &script)
+}
+
+/// An argument with the names that it takes, where it takes some.
+fn with_names(argument: clap::Arg) -> clap::Arg {
+    match argument.get_id().as_str() {
+        "algorithm" => argument.value_parser(PossibleValuesParser::new(known::algorithms().map(|def| def.name))),
+        "env" => argument.value_parser(PossibleValuesParser::new(known::environment_names())),
+        _ => argument,
+    }
+}
