@@ -1,7 +1,7 @@
 //! A deterministic policy that explores by noise on its actions: the actor of DDPG and TD3.
 
 use super::squashed::vectors;
-use super::{Act, ActionRule, Acting, Bounds, How, LayersConfig, Outline, Policy};
+use super::{Act, Acting, ActionRule, Bounds, How, LayersConfig, Outline, Policy};
 use crate::Result;
 use crate::Tensor;
 use crate::dist::RowNoise;

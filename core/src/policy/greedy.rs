@@ -1,6 +1,6 @@
 //! A policy by the values of choices: the actor of DQN and DQL.
 
-use super::{Act, ActionRule, Acting, How, LayersConfig, Outline, Policy};
+use super::{Act, Acting, ActionRule, How, LayersConfig, Outline, Policy};
 use crate::Tensor;
 use crate::dist::{self, RowNoise};
 use crate::env::EnvSpec;

@@ -1,6 +1,6 @@
 //! A policy from observations to a distribution of actions, through a network that may have a memory.
 
-use super::{Act, ActionRule, Acting, Bounds, Distribution, How, MemoryConfig, Outline, Policy};
+use super::{Act, Acting, ActionRule, Bounds, Distribution, How, MemoryConfig, Outline, Policy};
 use crate::Tensor;
 use crate::dist::{Gaussian, LOG_STD_RANGE, RowNoise, StateDependent};
 use crate::env::{ActionSpace, EnvSpec};

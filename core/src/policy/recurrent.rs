@@ -8,7 +8,7 @@ use crate::tensor::Named;
 use crate::{Error, Result, Tensor};
 
 use super::{
-    Act, ActionRule, Acting, Bounds, DeviationConfig, Distribution, How, MemoryConfig, MemoryKind, Outline, Policy,
+    Act, Acting, ActionRule, Bounds, DeviationConfig, Distribution, How, MemoryConfig, MemoryKind, Outline, Policy,
 };
 
 crate::settings! {

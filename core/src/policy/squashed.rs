@@ -1,6 +1,6 @@
 //! A policy that squashes normal numbers into the action space: the actor of SAC.
 
-use super::{Act, ActionRule, Acting, Bounds, How, LayersConfig, Outline, Policy};
+use super::{Act, Acting, ActionRule, Bounds, How, LayersConfig, Outline, Policy};
 use crate::Tensor;
 use crate::dist::{RowNoise, SquashedGaussian, StateDependent};
 use crate::env::EnvSpec;
