@@ -16,10 +16,20 @@ pub fn build(graph: &mut Network, policy: &PolicyNetworks, spec: &EnvSpec) {
     let mut seen = vec![builder.standardised(obs)];
     seen.extend(policy.outline.beside.iter().map(|(name, width)| builder.graph.input(name, *width)));
     let mut seen = builder.graph.beside(&seen);
+    let mut remembered = None;
     if let Some(units) = policy.outline.units {
-        seen = builder.remember(units, seen);
+        let (state, output) = builder.remember(units, seen);
+        (remembered, seen) = (Some((state, memory_width(units))), output);
     }
     builder.act(seen, &spec.action);
+    if let Some((state, width)) = remembered {
+        graph.output("memory_out", state, Element::Float, &[width]);
+    }
+}
+
+/// The numbers of the state of recurrent units.
+fn memory_width(units: CellSlices) -> usize {
+    if units.kind == CellKind::Lstm { 2 * units.units } else { units.units }
 }
 
 struct PolicyGraph<'a> {
@@ -54,11 +64,9 @@ impl PolicyGraph<'_> {
         self.graph.node("Clip", &[tensor, low, high])
     }
 
-    /// Makes a step of recurrent units, from the input `memory_in` to the output `memory_out`. Gives their output.
-    fn remember(&mut self, units: CellSlices, seen: Wired) -> Wired {
-        let n = units.units;
-        let width = if units.kind == CellKind::Lstm { 2 * n } else { n };
-        let memory = self.graph.input("memory_in", width);
+    /// Makes a step of recurrent units from the state in the input `memory_in`. Gives their new state and their output.
+    fn remember(&mut self, units: CellSlices, seen: Wired) -> (Wired, Wired) {
+        let memory = self.graph.input("memory_in", memory_width(units));
         let input = self.slice("units.input.weight", units.input);
         let bias = self.slice("units.bias", units.bias);
         let from_input = self.graph.node("Gemm", &[seen, input, bias]);
@@ -76,11 +84,8 @@ impl PolicyGraph<'_> {
                 (h, h)
             }
         };
-        self.graph.output("memory_out", state, Element::Float, &[width]);
-        match units.norm {
-            Some(norm) => self.evened(norm, h, n),
-            None => h,
-        }
+        let output = units.norm.map_or(h, |norm| self.evened(norm, h, units.units));
+        (state, output)
     }
 
     /// Gated units: the next state, of which the gates update, reset and candidate lie side by side.

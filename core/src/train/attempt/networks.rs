@@ -2,7 +2,7 @@
 
 use super::evaluator::Evaluator;
 use crate::credit::Moments;
-use crate::policy::{Normalised, OBS_LIMIT, Outline};
+use crate::policy::{Normalised, OBS_LIMIT, Outline, Policy};
 use crate::{Error, Program, Result, State};
 
 /// The networks by which a trained policy takes its most probable actions: their outline, and its numbers.
@@ -44,10 +44,7 @@ impl Evaluator {
     /// [`Error::Config`] if it acts by no networks that it could name, as a policy of another crate may; or if the
     /// device fails.
     pub async fn networks(&self) -> Result<PolicyNetworks> {
-        let Some(outline) = self.fitted().policy().outline() else {
-            let problem = format!("a policy of {} names no networks that it acts by", self.algorithm());
-            return Err(Error::config("policy", problem));
-        };
+        let outline = outlined(&*self.fitted().policy(), self.algorithm())?;
         let (mut shapes, mut has_scale) = (Vec::new(), false);
         let mut program = Program::new(self.on(), |cx| {
             let held = self.fitted().declare_policy(cx, 1);
@@ -82,6 +79,58 @@ impl Evaluator {
     }
 }
 
+/// The outline of an algorithm's policy.
+fn outlined(policy: &dyn Policy, algorithm: &str) -> Result<Outline> {
+    policy.outline().ok_or_else(|| {
+        let problem = format!("a policy of {algorithm} names no networks that it acts by; `Policy::outline` may do so");
+        Error::config("policy", problem)
+    })
+}
+
 fn name(slice: usize) -> String {
     format!("slice {slice}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Device;
+    use crate::policy::{ActionRule, Uniform};
+    use crate::train::{Layer, Session, Setup};
+
+    #[test]
+    fn networks_are_those_of_the_snapshot() {
+        let device = Device::cpu(1);
+        let settings = toml::from_str("hidden = [3]\nenvs = 2\nhorizon = 8\nnormalise_observations = true").unwrap();
+        let small = Layer { origin: "test".into(), settings };
+        let env = crate::env::builtin("pendulum").unwrap();
+        let setup = Setup::resolve("a2c", env, &[0], Some(64), &[small]).unwrap();
+        let mut session = Session::new(&device, &setup).unwrap();
+        while !session.done() {
+            pollster::block_on(session.step()).unwrap();
+        }
+        let bytes = pollster::block_on(session.policy_snapshot(0)).unwrap();
+        let file = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+        let floats = |name: &str| -> Vec<f32> {
+            file.tensor(name).unwrap().data().as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect()
+        };
+        let networks = pollster::block_on(Evaluator::load(&device, &bytes).unwrap().networks()).unwrap();
+        assert!(matches!(networks.outline.rule, ActionRule::Limited(_)) && networks.outline.standardised);
+        let scale = networks.scale.unwrap();
+        assert_eq!((scale.mean, scale.limit), (floats("policy.0.mean"), floats("policy.0.clip")[0]));
+        assert_eq!(scale.deviation, floats("policy.0.std"));
+        let [(weight, bias), last] = *networks.outline.linear() else { panic!("two layers") };
+        assert_eq!(networks.slices[weight].shape, [3, 3]);
+        let transposed: Vec<f32> = (0..9).map(|i| floats("policy.1.weight")[3 * (i % 3) + i / 3]).collect();
+        assert_eq!(networks.slices[weight].numbers, transposed);
+        assert_eq!(networks.slices[bias].numbers, floats("policy.1.bias"));
+        assert_eq!(networks.slices[last.0].numbers, floats("policy.2.weight"));
+    }
+
+    #[test]
+    fn a_policy_without_networks_says_so() {
+        let uniform = Uniform::new(&crate::env::ActionSpace::discrete(&["a", "b"]));
+        let error = outlined(&uniform, "mine").unwrap_err().to_string();
+        assert!(error.contains("a policy of mine names no networks"), "{error}");
+    }
 }
