@@ -41,8 +41,8 @@ impl Evaluator {
     /// seen anything of a task.
     ///
     /// # Errors
-    /// [`Error::Config`] if it acts by no networks that it could name, as a policy of another crate may; or if the
-    /// device fails.
+    /// [`Error::Config`] if it acts by no networks that it could name, as a policy of another crate may, or names
+    /// others than it has; or if the device fails.
     pub async fn networks(&self) -> Result<PolicyNetworks> {
         let outline = outlined(&*self.fitted().policy(), self.algorithm())?;
         let (mut shapes, mut has_scale) = (Vec::new(), false);
@@ -60,6 +60,10 @@ impl Evaluator {
                 cx.output(Normalised::VARIANCE, variance);
             }
         })?;
+        if !outline.fits(&shapes, self.env().spec()) {
+            let problem = format!("the outline of a policy of {} does not fit its parameters", self.algorithm());
+            return Err(Error::config("policy", problem));
+        }
         let inputs: Vec<_> = self.policy().arrays.iter().map(|(name, array)| (*name, array)).collect();
         let out = program.run(&State::new(), &inputs, &[])?;
         let mut slices = Vec::with_capacity(shapes.len());
