@@ -36,22 +36,22 @@ Examples:
   quickstudy export runs/cartpole-ppo-s0 -o cartpole.onnx
   quickstudy export runs/cartpole-ppo-s0 --last --format onnx -o policy.bin")]
 pub struct ExportArgs {
-    /// Run folder; a run that is training may be exported too. Of a model also a snapshot file
+    /// Run folder; a run that is training may be exported too. A model may be that of a snapshot file
     #[arg(value_name = "RUN")]
     pub folder: PathBuf,
     /// File to write, .safetensors or .onnx, - for standard output
     #[arg(short, long, value_name = "FILE")]
     pub out: PathBuf,
-    /// What to write, whatever FILE is called [default: what its extension says, or safetensors]
+    /// Format of FILE [default: what its extension says, or safetensors]
     #[arg(long, value_name = "FORMAT", value_enum)]
     pub format: Option<ExportFormat>,
-    /// Of a model: the policy at the end of training
+    /// The model is the policy at the end of training
     #[arg(long, conflicts_with = "best")]
     pub last: bool,
-    /// Of a model: the policy with the best evaluation during training [default where there is one]
+    /// The model is the policy with the best evaluation during training [default where there is one]
     #[arg(long)]
     pub best: bool,
-    /// Of a model: the particle of a policy that has some, from 0 [default: the best one]
+    /// The model is this particle of a policy that has some, from 0 [default: the best one]
     #[arg(long, value_name = "I", allow_negative_numbers = true)]
     pub particle: Option<usize>,
     /// Replace FILE if there is one

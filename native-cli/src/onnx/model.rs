@@ -29,7 +29,7 @@ pub fn bytes(policy: &Evaluator, networks: &PolicyNetworks) -> Vec<u8> {
         .into_bytes()
 }
 
-/// What the model says about itself, by name. Values that are no plain texts or numbers are JSON.
+/// Properties by which the model says what it is of, by name. Values that are no plain texts or numbers are JSON.
 fn properties(policy: &Evaluator, networks: &PolicyNetworks, spec: &EnvSpec) -> Vec<(&'static str, String)> {
     let mut all = vec![
         ("environment", spec.name.clone()),
@@ -47,7 +47,7 @@ fn properties(policy: &Evaluator, networks: &PolicyNetworks, spec: &EnvSpec) -> 
     all
 }
 
-/// What the output `action` means: names of choices, or the names and the bounds of numbers.
+/// The meaning of the output `action`: names of choices, or the names and the bounds of numbers.
 fn actions(action: &ActionSpace) -> Value {
     match action {
         ActionSpace::Discrete { names } => json!({ "choices": names }),

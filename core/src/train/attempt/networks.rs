@@ -12,7 +12,7 @@ pub struct PolicyNetworks {
     pub outline: Outline,
     /// The slices of the parameters.
     pub slices: Vec<SliceNumbers>,
-    /// What observations are standardised by, if they are.
+    /// The scale by which observations are standardised, if they are.
     pub scale: Option<ObservationScale>,
 }
 
