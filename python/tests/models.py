@@ -53,9 +53,7 @@ class Model:
         if "memory_out" in values:
             self.state["memory_in"] = values["memory_out"]
         self.action: NDArray[Any] = values["action"]
-        for scores in ("logits", "values"):
-            if scores in values and self.action.ndim == 1:
-                assert (values[scores].argmax(axis=1) == self.action).all()
+        self.scores = values.get("logits", values.get("values"))
         return self.action
 
     def observe(self, reward: Any, terminated: Any, truncated: Any) -> None:
@@ -96,6 +94,25 @@ def difference(snapshot: Path, steps: list[Any], tolerance: float) -> float:
         else:
             largest = max(largest, float(np.abs(actions - wanted).max()))
 
+    # Two networks may make the same choices: so what choices are made by is compared as well.
+    trunk, outputs = policy._trunk, []
+
+    def recorded(x: Any) -> Any:
+        outputs.append(trunk(x))
+        return outputs[-1]
+
+    policy._trunk = recorded
+
+    def compare_scores() -> None:
+        assert (model.scores is not None) == choices
+        if model.scores is None:
+            return
+        wanted, count = outputs[-1][0], model.scores.shape[1]
+        if wanted.shape[1] > count:  # of a dueling network
+            wanted = wanted[:, count:] + wanted[:, :count] - wanted[:, :count].mean(axis=1, keepdims=True)
+        off = np.abs(model.scores - wanted).max() / max(1.0, np.abs(wanted).max())
+        assert off <= tolerance, off
+
     inferred = isinstance(policy, quickstudy.ContextPolicy)
     if not inferred:
         model.begin(1)
@@ -111,6 +128,7 @@ def difference(snapshot: Path, steps: list[Any], tolerance: float) -> float:
         expected = policy.act(obs)
         beside = {"z": policy.z} if isinstance(policy, quickstudy.ContextPolicy) else {}
         compare(model.act(obs, **beside), expected)
+        compare_scores()
         reward = rng.standard_normal(rows).astype(np.float32)
         terminated, truncated = rng.random((2, rows)) < 0.2
         policy.observe(reward, terminated, truncated, next_obs=obs[::-1])
