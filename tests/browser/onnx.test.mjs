@@ -45,7 +45,8 @@ function tensors(bytes) {
   const header = JSON.parse(bytes.subarray(8, 8 + length));
   const floats = (name) => {
     const [from, to] = header[name].data_offsets;
-    return new Float32Array(bytes.buffer.slice(bytes.byteOffset + 8 + length + from, bytes.byteOffset + 8 + length + to));
+    const start = bytes.byteOffset + 8 + length;
+    return new Float32Array(bytes.buffer.slice(start + from, start + to));
   };
   /** weight @ x + bias */
   const linear = (name, x) => {
