@@ -50,7 +50,8 @@ done
 scratch=$(mktemp -d)
 trap 'rm -r "$scratch"' EXIT
 python3 -m venv "$scratch/fresh"
-"$scratch/fresh/bin/pip" install --quiet --disable-pip-version-check "$wheel" "pytest>=8,<10" "gymnasium==1.4.0"
+"$scratch/fresh/bin/pip" install --quiet --disable-pip-version-check "$wheel" "pytest>=8,<10" "gymnasium==1.4.0" \
+  "onnx==1.23.2" "onnxruntime==1.32.0"
 cp -r python/tests "$scratch/tests"
 cd "$scratch"
 unset PYTHONPATH

@@ -34,6 +34,7 @@ pub mod memory;
 pub mod meta_test;
 pub mod metrics;
 pub mod numerals;
+pub mod onnx;
 pub mod outcome;
 pub mod output;
 pub mod particles;

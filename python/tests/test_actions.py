@@ -1,4 +1,4 @@
-"""Actions are those of the command line, for every kind of policy that it saves."""
+"""Actions are those of the command line, for every kind of policy that it saves, in NumPy and as an ONNX model."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import models
 import numpy as np
 import pytest
 from conftest import DIFFERENCES, golden, played
@@ -113,19 +114,21 @@ def check(name: str, snapshot: Path) -> None:
             break
     else:
         raise AssertionError("all random policies act alike everywhere")
-    steps, actions, largest = (
-        tuple(getattr(one, part) for one in compared) for part in ("steps", "actions", "largest")
+    steps, actions, largest, of_model = (
+        tuple(getattr(one, part) for one in compared) for part in ("steps", "actions", "largest", "of_model")
     )
-    DIFFERENCES[name] = f"{sum(steps)} steps, {sum(actions)} actions, largest difference {max(largest):.1e}"
+    found = f"largest difference {max(largest):.1e}, of the model {max(of_model):.1e}"
+    DIFFERENCES[name] = f"{sum(steps)} steps, {sum(actions)} actions, {found}"
 
 
 @dataclass
 class Compared:
-    """Counts of a comparison, and the largest difference that it saw."""
+    """Counts of a comparison, and the largest differences that it saw."""
 
     steps: int
     actions: int
     largest: float
+    of_model: float
 
 
 def compare(policy: quickstudy.Policy, snapshot: Path) -> Compared:
@@ -136,7 +139,8 @@ def compare(policy: quickstudy.Policy, snapshot: Path) -> Compared:
     # Where actions are small, so must be the difference.
     scale = max(abs(number) for step in steps for number in step["action"])
     assert largest <= min(TOLERANCE, 1e-4 * scale), (largest, scale)
-    return Compared(len(steps), len({tuple(step["action"]) for step in steps}), largest)
+    of_model = models.difference(snapshot, steps, TOLERANCE)
+    return Compared(len(steps), len({tuple(step["action"]) for step in steps}), largest, of_model)
 
 
 def enliven(seed: int, tensors: Tensors) -> None:
@@ -192,7 +196,9 @@ def check_belief(name: str, snapshot: Path) -> None:
     acted = policy.act(obs)
     policy.z = mean
     assert np.abs(acted - policy.act(obs)).max() > 10 * TOLERANCE
-    DIFFERENCES[name] = f"{len(lines) - 3} steps, beliefs of 3 episodes, largest difference {largest:.1e}"
+    of_model = models.difference(Path("calm.safetensors"), [], TOLERANCE)
+    found = f"largest difference {largest:.1e}, of the model {of_model:.1e}"
+    DIFFERENCES[name] = f"{len(lines) - 3} steps, beliefs of 3 episodes, {found}"
     assert largest <= TOLERANCE
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import gymnasium
+import models
 import numpy as np
 import pytest
 
@@ -61,6 +62,7 @@ def test_an_environment_of_ones_own_is_named_by_its_module() -> None:
     assert policy.space == quickstudy.ManyChoices((2, 3))
     assert np.asarray(policy.act([0.9, 0.9])).tolist() == [1, 2]
     assert np.asarray(policy.act([-0.9, -0.9])).tolist() == [0, 0]
+    models.difference(quickstudy._load.snapshot_of(run.run, last=False), [], 1e-5)
 
 
 def test_unknown_environments_are_gymnasiums_own_errors() -> None:

@@ -74,6 +74,12 @@ impl Gru {
         }
     }
 
+    /// The slices of its input and recurrent weights, its bias and, if the reset comes after the product, the bias of
+    /// that.
+    pub(super) fn slices(&self) -> ([SliceId; 3], Option<SliceId>) {
+        ([self.w_x, self.w_h, self.b_x], self.b_h)
+    }
+
     /// H, how many numbers the state has.
     pub fn hidden(&self) -> usize {
         self.hidden

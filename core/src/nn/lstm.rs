@@ -48,6 +48,11 @@ impl Lstm {
         }
     }
 
+    /// The slices of its input and recurrent weights, and its bias.
+    pub(super) fn slices(&self) -> [SliceId; 3] {
+        [self.w_x, self.w_h, self.bias]
+    }
+
     /// One step: `x: [S, B, I]` and `state: [S, B, 2H]` → the new state; `parts` is [`Layout::split`] of θ.
     #[track_caller]
     pub fn step(&self, parts: &[Tensor], x: Tensor, state: Tensor) -> Tensor {

@@ -60,6 +60,33 @@ pub struct CellShape {
     pub layer_norm: bool,
 }
 
+/// The slices of recurrent units. Gates lie side by side in each, G · H numbers of H units: update, reset and candidate
+/// of gated units; input, forget, candidate and output of long short-term memory; plain units have one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CellSlices {
+    /// The kind of the units.
+    pub kind: CellKind,
+    /// H.
+    pub units: usize,
+    /// Input weights, `[I, G · H]`.
+    pub input: SliceId,
+    /// Recurrent weights, `[H, G · H]`.
+    pub recurrent: SliceId,
+    /// The bias, `[G · H]`.
+    pub bias: SliceId,
+    /// The bias of the recurrent product, `[G · H]`, of gated units that reset after it.
+    pub recurrent_bias: Option<SliceId>,
+    /// The learned first state, `[W]`; none: it is zero.
+    pub start: Option<SliceId>,
+    /// Gain and bias of the standardised output, `[H]` each.
+    pub norm: Option<[SliceId; 2]>,
+}
+
+impl CellSlices {
+    /// The small number that is added to the variance where the output is standardised.
+    pub const EPSILON: f64 = NORM_EPSILON;
+}
+
 /// A layer of recurrent units with a state of W numbers, of which its output, H numbers, is a part. Parameters and
 /// states are values.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,6 +115,17 @@ impl MemoryCell {
         let start = learned_start.then(|| add("start", cell.width(), 0.0));
         let norm = layer_norm.then(|| [add("norm.weight", hidden, 1.0), add("norm.bias", hidden, 0.0)]);
         MemoryCell { start, norm, ..cell }
+    }
+
+    /// Its slices.
+    pub fn slices(&self) -> CellSlices {
+        let (kind, ([input, recurrent, bias], recurrent_bias)) = match &self.units {
+            Units::Gru(gru) => (CellKind::Gru, gru.slices()),
+            Units::Lstm(lstm) => (CellKind::Lstm, (lstm.slices(), None)),
+            Units::Rnn(rnn) => (CellKind::Rnn, (rnn.slices(), None)),
+        };
+        let MemoryCell { start, norm, hidden: units, .. } = *self;
+        CellSlices { kind, units, input, recurrent, bias, recurrent_bias, start, norm }
     }
 
     /// I, how many numbers an input has.

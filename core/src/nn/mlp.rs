@@ -69,6 +69,24 @@ impl Mlp {
         Mlp { layers, activation }
     }
 
+    /// A single layer of these weights and biases, which are slices already.
+    #[must_use]
+    pub fn linear(weight: SliceId, bias: SliceId) -> Mlp {
+        Mlp { layers: vec![(weight, bias)], activation: Activation::default() }
+    }
+
+    /// The slices of each layer: weights `[in, out]` and biases `[out]`.
+    #[must_use]
+    pub fn layers(&self) -> &[(SliceId, SliceId)] {
+        &self.layers
+    }
+
+    /// The function that follows each layer but the last.
+    #[must_use]
+    pub fn activation(&self) -> Activation {
+        self.activation
+    }
+
     /// `x: [S, B, in]` → `[S, B, out]`; `parts` is [`Layout::split`] of θ.
     #[track_caller]
     pub fn forward(&self, parts: &[Tensor], x: Tensor) -> Tensor {

@@ -41,7 +41,7 @@ pub use gru::{Gru, Reset};
 pub use init::{Init, orthogonal};
 pub use layout::{Layout, Part, SliceId};
 pub use lstm::Lstm;
-pub use memory_cell::{CellKind, CellShape, MemoryCell};
+pub use memory_cell::{CellKind, CellShape, CellSlices, MemoryCell};
 pub use mlp::{Activation, Mlp};
 pub use recurrent_init::RecurrentInit;
 pub use rnn::Rnn;

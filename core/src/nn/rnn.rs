@@ -27,6 +27,11 @@ impl Rnn {
         }
     }
 
+    /// The slices of its input and recurrent weights, and its bias.
+    pub(super) fn slices(&self) -> [SliceId; 3] {
+        [self.w_x, self.w_h, self.bias]
+    }
+
     /// One step: `x: [S, B, I]` and `h: [S, B, H]` → the new state, `[S, B, H]`; `parts` is [`Layout::split`] of θ.
     #[track_caller]
     pub fn step(&self, parts: &[Tensor], x: Tensor, h: Tensor) -> Tensor {

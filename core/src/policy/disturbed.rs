@@ -1,7 +1,7 @@
 //! A deterministic policy that explores by noise on its actions: the actor of DDPG and TD3.
 
 use super::squashed::vectors;
-use super::{Act, Acting, Bounds, How, LayersConfig, Policy};
+use super::{Act, Acting, ActionRule, Bounds, How, LayersConfig, Outline, Policy};
 use crate::Result;
 use crate::Tensor;
 use crate::dist::RowNoise;
@@ -117,5 +117,9 @@ impl Policy for Disturbed {
         let broken = action.non_finite().to_f32().max_keep(2);
         let extras = Named::from([("seen", observation), ("broken", broken)]);
         Act { action, played: self.bounds.scale(action), memory, extras }
+    }
+
+    fn outline(&self) -> Option<Outline> {
+        Some(Outline::of(&self.mlp, ActionRule::Squashed { bounds: self.bounds.clone(), limit: None }))
     }
 }

@@ -1,6 +1,6 @@
 //! A policy by the values of choices: the actor of DQN and DQL.
 
-use super::{Act, Acting, How, LayersConfig, Policy};
+use super::{Act, Acting, ActionRule, How, LayersConfig, Outline, Policy};
 use crate::Tensor;
 use crate::dist::{self, RowNoise};
 use crate::env::EnvSpec;
@@ -145,5 +145,14 @@ impl Policy for EpsilonGreedy {
         let broken = values.non_finite().to_f32().max_keep(2);
         let extras = Named::from([("seen", observation), ("values", values), ("broken", broken)]);
         Act { action, played: action, memory: memory.clone(), extras }
+    }
+
+    fn outline(&self) -> Option<Outline> {
+        let rule = match self.head {
+            ValueHead::Each => ActionRule::Values,
+            ValueHead::Dueling => ActionRule::Dueling,
+            ValueHead::Pair => ActionRule::Pairs(self.choices),
+        };
+        Some(Outline::of(&self.mlp, rule))
     }
 }

@@ -10,6 +10,7 @@ mod greedy;
 mod memory;
 mod net;
 mod normalised;
+mod outline;
 mod recurrent;
 mod squashed;
 #[cfg(test)]
@@ -26,6 +27,7 @@ pub use memory::{MemoryConfig, MemoryKind};
 pub use net::{DeviationConfig, LOG_STD, LayersConfig, NetConfig, PolicyNet};
 pub(crate) use net::{MEMORY, validate_widths};
 pub use normalised::{Normalised, OBS_LIMIT};
+pub use outline::{ActionRule, Outline};
 pub use recurrent::{RecurrentConfig, RecurrentPolicy};
 pub use squashed::Squashed;
 pub use uniform::Uniform;
@@ -125,6 +127,12 @@ pub trait Policy: Debug {
 
     /// Draws noise that lasts for several steps, `[K, N, ·]`, outside of the loop over steps. By default there is none.
     fn lasting(&self, _acting: &Acting, _noise: &RowNoise) -> Option<Tensor> {
+        None
+    }
+
+    /// The networks by which it takes the actions that it holds for the best, for programs that are none of this
+    /// crate's. By default it has no such outline.
+    fn outline(&self) -> Option<Outline> {
         None
     }
 }

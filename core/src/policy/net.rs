@@ -1,6 +1,6 @@
 //! A policy from observations to a distribution of actions, through a network that may have a memory.
 
-use super::{Act, Acting, Bounds, Distribution, How, MemoryConfig, Policy};
+use super::{Act, Acting, ActionRule, Bounds, Distribution, How, MemoryConfig, Outline, Policy};
 use crate::Tensor;
 use crate::dist::{Gaussian, LOG_STD_RANGE, RowNoise, StateDependent};
 use crate::env::{ActionSpace, EnvSpec};
@@ -297,5 +297,13 @@ impl Policy for PolicyNet {
             Head::StateDependent(slot) => Some(StateDependent::new(acting.parts[slot]).draw(noise)),
             _ => None,
         }
+    }
+
+    fn outline(&self) -> Option<Outline> {
+        let rule = match &self.head {
+            Head::Choices(counts) => ActionRule::Logits(counts.clone()),
+            Head::Gaussian(_) | Head::StateDependent(_) => ActionRule::Limited(self.bounds.clone()),
+        };
+        Some(Outline::of(&self.mlp, rule).behind(self.cell.as_ref().map(MemoryCell::slices)))
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::ops::Deref;
 
-use super::{Act, Acting, Feedback, How, Policy};
+use super::{Act, Acting, Feedback, How, Outline, Policy};
 use crate::Tensor;
 use crate::credit::Moments;
 use crate::dist::RowNoise;
@@ -72,5 +72,9 @@ impl<P: Deref<Target: Policy> + Debug> Policy for Normalised<P> {
 
     fn lasting(&self, acting: &Acting, noise: &RowNoise) -> Option<Tensor> {
         self.0.lasting(acting, noise)
+    }
+
+    fn outline(&self) -> Option<Outline> {
+        Some(Outline { standardised: true, ..self.0.outline()? })
     }
 }

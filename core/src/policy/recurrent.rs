@@ -2,12 +2,14 @@
 
 use crate::dist::{Gaussian, RowNoise};
 use crate::env::ActionSpace;
-use crate::nn::{CellKind, Init, Layout, MemoryCell, SliceId};
+use crate::nn::{CellKind, Init, Layout, MemoryCell, Mlp, SliceId};
 use crate::settings::Settings as _;
 use crate::tensor::Named;
 use crate::{Error, Result, Tensor};
 
-use super::{Act, Acting, Bounds, DeviationConfig, Distribution, How, MemoryConfig, MemoryKind, Policy};
+use super::{
+    Act, Acting, ActionRule, Bounds, DeviationConfig, Distribution, How, MemoryConfig, MemoryKind, Outline, Policy,
+};
 
 crate::settings! {
     /// The settings of a recurrent policy.
@@ -186,6 +188,14 @@ impl Policy for RecurrentPolicy {
         how: How,
     ) -> Act {
         self.choose(&acting.parts, observation, memory, noise, how)
+    }
+
+    fn outline(&self) -> Option<Outline> {
+        let rule = match &self.head {
+            RecurrentHead::Choices(counts) => ActionRule::Logits(counts.clone()),
+            RecurrentHead::Gaussian(_) => ActionRule::Limited(self.bounds.clone()),
+        };
+        Some(Outline::of(&Mlp::linear(self.weights, self.biases), rule).behind(Some(self.cell.slices())))
     }
 }
 

@@ -1,6 +1,6 @@
 //! A policy that squashes normal numbers into the action space: the actor of SAC.
 
-use super::{Act, Acting, Bounds, How, LayersConfig, Policy};
+use super::{Act, Acting, ActionRule, Bounds, How, LayersConfig, Outline, Policy};
 use crate::Tensor;
 use crate::dist::{RowNoise, SquashedGaussian, StateDependent};
 use crate::env::EnvSpec;
@@ -143,5 +143,10 @@ impl Policy for Squashed {
     /// Draws a noise matrix per row, `[K, N, A · L]`, if exploration is state-dependent.
     fn lasting(&self, acting: &Acting, noise: &RowNoise) -> Option<Tensor> {
         self.log_std.map(|slot| StateDependent::new(acting.parts[slot]).draw(noise))
+    }
+
+    fn outline(&self) -> Option<Outline> {
+        let limit = self.log_std.map(|_| FURTHEST_MEAN);
+        Some(Outline::of(&self.mlp, ActionRule::Squashed { bounds: self.bounds.clone(), limit }))
     }
 }

@@ -46,6 +46,7 @@ pub use attempt::episode_program::evaluation_plan;
 pub use attempt::evaluation::{Episode, Evaluation, MAX_EPISODES};
 pub use attempt::evaluator::Evaluator;
 pub use attempt::guesses::Guesses;
+pub use attempt::networks::{ObservationScale, PolicyNetworks, SliceNumbers};
 pub use attempt::trajectory::Trajectory;
 pub use attempt::viewer::Viewer;
 pub use saved::segments::{ReadSegment, Ring};

@@ -20,6 +20,7 @@ mod isa;
 mod kept;
 mod kills;
 mod memory;
+mod models;
 mod particles;
 mod pictures;
 mod resume;

@@ -4,7 +4,7 @@ use super::encoder::ContextEncoder;
 use crate::Tensor;
 use crate::dist::RowNoise;
 use crate::env::{Dim, EnvSpec};
-use crate::policy::{Act, Acting, Feedback, How, Policy, Squashed};
+use crate::policy::{Act, Acting, Feedback, How, Outline, Policy, Squashed};
 use crate::tensor::Named;
 
 /// Acts by the observation and z, which is drawn from the belief at the beginning of each episode and kept to its end.
@@ -106,6 +106,11 @@ impl Policy for ContextPolicy<'_> {
         let parts = &acting.parts[self.slices.min(acting.parts.len())..];
         let after = self.encoder.after_step(parts, &self.evidence(memory, rows), transition);
         after.iter().fold(memory.clone(), |memory, (name, of)| memory.and(name, of))
+    }
+
+    /// z is an input of it: beliefs are for the caller to infer.
+    fn outline(&self) -> Option<Outline> {
+        Some(self.net.outline()?.reading(&[("z", self.latent)]))
     }
 }
 

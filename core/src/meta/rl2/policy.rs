@@ -5,7 +5,7 @@ use crate::Tensor;
 use crate::dist::RowNoise;
 use crate::env::{ActionSpace, EnvDef};
 use crate::play::{Keys, Play};
-use crate::policy::{Act, Acting, Feedback, How, Policy};
+use crate::policy::{Act, Acting, Feedback, How, Outline, Policy};
 use crate::tensor::Named;
 
 /// A recurrent policy that sees its previous action and the outcome beside the observation. The state of its
@@ -130,5 +130,10 @@ impl Policy for TrialPolicy<'_> {
         let ended = if self.show_time_limit { terminated.bit_or(truncated) } else { terminated };
         let previous = PreviousStep { action: played, reward, ended: ended.to_f32() };
         memory.clone().and("previous", previous.shown(self.space))
+    }
+
+    fn outline(&self) -> Option<Outline> {
+        let previous = [("previous_action", self.space.width()), ("previous_reward", 1), ("previous_end", 1)];
+        Some(self.net.policy.outline()?.reading(&previous))
     }
 }

@@ -8,6 +8,7 @@ pub(super) mod evaluation;
 pub(super) mod evaluator;
 pub(super) mod guesses;
 mod meta_test;
+pub(super) mod networks;
 mod play_on_host;
 pub(super) mod trajectory;
 pub(super) mod under_test;
