@@ -48,7 +48,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "KEY")]
     pub by: Vec<String>,
     /// Resamples of each interval
-    #[arg(long, value_name = "N", default_value = "2000", value_parser = args::count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value = "10000", value_parser = args::count, allow_negative_numbers = true)]
     pub resamples: u64,
     /// File to write; its extension names the format, and - is standard output
     #[arg(short, long, value_name = "FILE")]

@@ -57,8 +57,8 @@ fn environments(comparison: &Comparison) -> Section {
     for task in &comparison.tasks {
         lines.push(what_of(task));
         if let Some(known) = task.reference {
-            lines.push(format!("0 is {}: {}", known.random, Reference::RANDOM));
-            lines.push(format!("1 is {}: {}", known.published, known.origin()));
+            lines.push(format!("{}: 0 is {} ({})", task.name, known.random, Reference::RANDOM));
+            lines.push(format!("{}: 1 is {} ({})", task.name, known.published, known.origin()));
         }
     }
     lines.push(format!(
@@ -105,20 +105,14 @@ fn statistics(comparison: &Comparison, suite: &Suite) -> Section {
         add(aggregate.title(), &of, if aggregate == Aggregate::OptimalityGap { 3 } else { digits });
     }
     let taus: Vec<f64> = suite.results.first().map_or_else(Vec::new, |one| one.profile.iter().map(|p| p.tau).collect());
-    for share in SHOWN.into_iter().filter(|_| !taus.is_empty()) {
+    for share in SHOWN.into_iter().filter(|_| taus.first() < taus.last()) {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let place = (share * (taus.len() - 1) as f64) as usize;
         let name = format!("runs above {:.digits$}", taus[place]);
         add(&name, &|result| result.profile.get(place).map(|point| point.runs), 3);
     }
-    for wanted in SHOWN {
-        let steps = suite.tasks.first().map_or(0.0, |task| comparison.tasks[*task].budget.steps);
-        // Frames are even, so that the nearest one is the same of all.
-        let near = |result: &Summary| {
-            let away = |point: &&(f64, Estimate)| (point.0 - wanted).abs();
-            result.efficiency.iter().min_by(|a, b| away(a).total_cmp(&away(b))).copied()
-        };
-        let Some((share, _)) = suite.results.iter().find_map(near).filter(|(share, _)| *share < 1.0) else { continue };
+    let steps = suite.tasks.first().map_or(0.0, |task| comparison.tasks[*task].budget.steps);
+    for share in shares(suite) {
         let name = match suite.normalised {
             true => format!("IQM after {:.0} %", 100.0 * share),
             false => format!("IQM after {}", short_count((share * steps).round())),
@@ -126,6 +120,18 @@ fn statistics(comparison: &Comparison, suite: &Suite) -> Section {
         add(&name, &|result| result.efficiency.iter().find(|(at, _)| *at == share).map(|(_, found)| *found), digits);
     }
     Section { title: title(comparison, suite), lines: Vec::new(), head: HEAD.to_vec(), rows }
+}
+
+/// The shares of the budget that a table shows: frames that are nearest to these, each once, before the last one.
+fn shares(suite: &Suite) -> Vec<f64> {
+    // Frames are even and the same of all, but some have no first ones.
+    let all = suite.results.iter().map(|result| result.efficiency.iter().map(|(share, _)| *share).collect::<Vec<_>>());
+    let all = all.max_by_key(Vec::len).unwrap_or_default();
+    let away = |wanted: f64| move |a: &&f64, b: &&f64| (**a - wanted).abs().total_cmp(&(**b - wanted).abs());
+    let mut found: Vec<f64> = SHOWN.iter().filter_map(|wanted| all.iter().min_by(away(*wanted)).copied()).collect();
+    found.dedup();
+    found.retain(|share| *share < 1.0);
+    found
 }
 
 fn improvements(comparison: &Comparison) -> Section {

@@ -28,7 +28,7 @@ const HEAD: f32 = 70.0;
 /// Height of the numbers below the rows, and of what is free below these.
 const FOOT: f32 = 44.0;
 /// Room that a number takes along an axis.
-const TICK: f32 = 64.0;
+const TICK: f32 = 44.0;
 
 impl Forest {
     /// Draws the block on a sheet of this width.

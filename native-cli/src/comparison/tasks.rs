@@ -53,8 +53,9 @@ fn task<'a>(
     if !empty.is_empty() {
         let named: Vec<String> = empty.iter().take(NAMED).map(|(run, _)| run.folder.display().to_string()).collect();
         let more = if empty.len() > NAMED { format!(" and {} more", empty.len() - NAMED) } else { String::new() };
-        let has = if empty.len() == 1 { "has" } else { "have" };
-        notes.push(format!("note: {}{more} {has} no value of {metric} and do not count", named.join(", ")));
+        let [have, do_not] = if empty.len() == 1 { ["has", "does not"] } else { ["have", "do not"] };
+        let named = named.join(", ");
+        notes.push(format!("note: {named}{more} {have} no value of {metric} and {do_not} count"));
     }
     let curves: Vec<&[(f64, f64)]> = measured.iter().map(|(run, _)| run.curve(metric)).collect();
     let budget = Budget::of(&curves)?;
