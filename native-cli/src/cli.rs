@@ -35,6 +35,7 @@ Examples:
   quickstudy eval runs/cartpole-ppo-s0 --gif out.gif evaluate and record
   quickstudy adapt runs/point-corner-promp-s0   before and after adapting
   quickstudy plot runs/*                        learning curves over seeds
+  quickstudy compare runs/*                     which is better, and how sure
   quickstudy export runs/pendulum-sac-s0 -o sac.safetensors  a run as one file
 
 Exit codes: 0 done, or stopped by Ctrl-C after saving; 1 failure during work;
@@ -52,6 +53,8 @@ pub enum Verb {
     Adapt(cmd::adapt::AdaptArgs),
     /// Draw learning curves of runs, mean and interval over seeds
     Plot(cmd::plot::PlotArgs),
+    /// Compare algorithms and settings over seeds: statistics with intervals
+    Compare(cmd::compare::CompareArgs),
     /// Write a run as one file, its replay memory included
     Export(cmd::export::ExportArgs),
     /// List algorithms, environments and presets
@@ -190,6 +193,7 @@ pub fn main() -> ExitCode {
         Verb::Eval(args) => cmd::eval::run(&args),
         Verb::Adapt(args) => cmd::adapt::run(&args),
         Verb::Plot(args) => cmd::plot::run(&args),
+        Verb::Compare(args) => cmd::compare::run(&args),
         Verb::Export(args) => cmd::export::run(&args),
         Verb::List(args) => cmd::list::run(&args),
         Verb::Bench(args) => cmd::bench::run(&args),

@@ -10,7 +10,8 @@ use crate::outcome::Stop;
 use crate::sheet::{INK, QUIET, Sheet, Style};
 use axes::{Axes, padded};
 use ends::EndLabel;
-use legend::{Legend, clip};
+use legend::Legend;
+pub(crate) use legend::clip;
 use quickstudy_core::env::Color;
 
 /// One line of a plot: the same experiment under one or several seeds.
@@ -25,6 +26,8 @@ pub struct Series {
     /// Number of its colour; its place in the plot if there is none. Lines of the same number in
     /// several plots share an entry of the legend.
     pub color: Option<usize>,
+    /// Its line with an interval, where these are not the mean of its runs and that of it.
+    pub band: Option<Band>,
 }
 
 /// A plot.
@@ -40,6 +43,10 @@ pub struct Plot {
     pub log_x: bool,
     /// Label of the vertical axis.
     pub y_label: String,
+    /// Ends of the horizontal axis; from 0 to the last point without.
+    pub x_range: Option<[f64; 2]>,
+    /// Values are not written at the ends of lines.
+    pub unlabelled: bool,
     /// Lines, in legend order.
     pub series: Vec<Series>,
 }
@@ -126,8 +133,8 @@ pub fn draw_panels(title: &str, subtitle: &str, plots: &[Plot], columns: usize) 
 
 /// Draws a plot within `[left, top, right, bottom]`; false if it has no point.
 fn panel(sheet: &mut Sheet, plot: &Plot, [left, top, right, bottom]: [f32; 4]) -> bool {
-    let bands = plot.series.iter().map(|series| aggregate(&series.drawn(plot.log_x), plot.log_x));
-    let bands: Vec<Band> = bands.collect();
+    let of = |series: &Series| series.band.clone().unwrap_or_else(|| aggregate(&series.drawn(plot.log_x), plot.log_x));
+    let bands: Vec<Band> = plot.series.iter().map(of).collect();
     let mut ys: Vec<f64> = Vec::new();
     for (band, series) in bands.iter().zip(&plot.series) {
         ys.extend(band.interval.iter().flatten().flat_map(|(low, high)| [low, high]).chain(&band.mean));
@@ -139,6 +146,7 @@ fn panel(sheet: &mut Sheet, plot: &Plot, [left, top, right, bottom]: [f32; 4]) -
     let xs: Vec<f64> = xs.map(|x| if plot.log_x { x.log10() } else { x }).collect();
     let x_max = xs.iter().copied().fold(if plot.log_x && !xs.is_empty() { f64::NEG_INFINITY } else { 1.0 }, f64::max);
     let x_min = if plot.log_x { xs.iter().copied().fold(x_max - 0.1, f64::min) } else { 0.0 };
+    let [x_min, x_max] = plot.x_range.unwrap_or([x_min, x_max]);
     let axes = Axes {
         x: x_min..x_max,
         log_x: plot.log_x,
@@ -164,7 +172,9 @@ fn panel(sheet: &mut Sheet, plot: &Plot, [left, top, right, bottom]: [f32; 4]) -
             ends.push(EndLabel { at: axes.at((*x, *y)), value: *y, color: number });
         }
     }
-    ends::draw(sheet, &ends, axes.bottom);
+    if !plot.unlabelled {
+        ends::draw(sheet, &ends, axes.bottom);
+    }
     true
 }
 
@@ -198,7 +208,8 @@ fn draw_band(sheet: &mut Sheet, axes: &Axes, band: &Band, number: usize) {
     sheet.stroke(&[[x, y - 7.0], [x, y + 7.0]], WIDTHS[0], color(number), 1.0);
 }
 
-fn color(number: usize) -> Color {
+/// The colour of this number.
+pub(crate) fn color(number: usize) -> Color {
     COLORS[number % COLORS.len()]
 }
 
@@ -234,10 +245,11 @@ mod tests {
                     label: "ppo".into(),
                     runs: (0..8).map(|s| run(f64::from(s) * 3.0)).collect(),
                     marks: vec![(50_000.0, 450.0)],
-                    color: None,
+                    ..Series::default()
                 },
                 Series { label: "ppo gamma=0.9".into(), runs: vec![run(40.0)], ..Series::default() },
             ],
+            ..Plot::default()
         }
     }
 

@@ -1,8 +1,12 @@
 //! Run folders as experiments: which folders hold the same run, which runs share a line, and what the line is called.
 
+mod collection;
+mod returns;
 mod run;
 
 use crate::outcome::Stop;
+pub use collection::collect;
+pub use returns::returns;
 pub use run::{Run, unique};
 use std::collections::BTreeSet;
 use toml::{Table, Value};

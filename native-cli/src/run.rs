@@ -240,7 +240,7 @@ impl SeedRun {
                 label: String::new(),
                 runs: vec![self.history.returns()],
                 marks: self.history.evaluations(),
-                color: None,
+                ..Series::default()
             }],
             ..Plot::default()
         };

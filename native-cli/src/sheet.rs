@@ -1,5 +1,7 @@
 //! Drawings: a list of marks, which is written as SVG or painted as PNG, so that both show the same.
 
+mod stack;
+
 use crate::lettering::Letters;
 use crate::outcome::Stop;
 use crate::picture_file::Format;

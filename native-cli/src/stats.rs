@@ -61,12 +61,12 @@ pub fn bootstrap95(values: &[f64], statistic: impl Fn(&[f64]) -> f64) -> Option<
     if values.len() < 2 {
         return None;
     }
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut draws = Draws::default();
     let mut resample = vec![0.0; values.len()];
     let mut results: Vec<f64> = (0..RESAMPLES)
         .map(|_| {
             for slot in &mut resample {
-                *slot = values[below(&mut state, values.len())];
+                *slot = values[draws.below(values.len())];
             }
             statistic(&resample)
         })
@@ -75,14 +75,26 @@ pub fn bootstrap95(values: &[f64], statistic: impl Fn(&[f64]) -> f64) -> Option<
     Some((results[RESAMPLES * 25 / 1000], results[RESAMPLES * 975 / 1000]))
 }
 
-/// A number in `0..n` from splitmix64 (Steele et al. 2014) by the multiply-shift method.
-fn below(state: &mut u64, n: usize) -> usize {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^= z >> 31;
-    ((u128::from(z) * n as u128) >> 64) as usize
+/// Random numbers of resamples, always the same: splitmix64 (Steele et al. 2014) from a fixed seed.
+#[derive(Clone, Debug)]
+pub struct Draws(u64);
+
+impl Default for Draws {
+    fn default() -> Self {
+        Self(0x9e37_79b9_7f4a_7c15)
+    }
+}
+
+impl Draws {
+    /// A number in `0..n`, by the multiply-shift method.
+    pub fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^= z >> 31;
+        ((u128::from(z) * n as u128) >> 64) as usize
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 pub mod adapt;
 pub mod bench;
+pub mod compare;
 pub mod completions;
 pub mod devices;
 pub mod eval;

@@ -4,14 +4,12 @@ use crate::args;
 use crate::axis_words::axis_title;
 use crate::band::{self, smooth};
 use crate::curve::{self, Plot, Series, short_count};
-use crate::experiments::{self, Experiment, Run};
-use crate::metrics::{ENV_STEPS, Table};
+use crate::experiments::{self, Experiment};
+use crate::metrics::ENV_STEPS;
 use crate::outcome::Stop;
 use crate::output;
 use crate::picture_file::Format;
 use crate::progress::say;
-use crate::run::{EPISODE_RETURN, EVAL_RETURN};
-use crate::run_folder::{file, find_runs};
 use crate::stats;
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -86,16 +84,8 @@ pub fn run(args: &PlotArgs) -> Result<(), Stop> {
     let format = Format::of("--out", &out)?;
     output::reserve(args.out.as_deref())?;
     output::spare_runs([&*out], args.force)?;
-    let mut folders = Vec::new();
-    let mut seen = HashSet::new();
-    for folder in &args.folders {
-        // However a folder is named, it is there once.
-        let new = |found: &PathBuf| seen.insert(found.canonicalize().unwrap_or_else(|_| found.clone()));
-        folders.extend(find_runs(folder)?.into_iter().filter(new));
-    }
     let metrics = once(&args.metrics);
-    let runs = folders.iter().map(|folder| Run::read(folder, &args.x, &metrics)).collect::<Result<Vec<_>, _>>()?;
-    let (mut runs, mut notes) = experiments::unique(runs, &|folder| Table::read(&folder.join(file::CSV)))?;
+    let (mut runs, mut notes) = experiments::collect(&args.folders, &args.x, &metrics)?;
     if let Some(width) = args.smooth {
         let curves = runs.iter_mut().flat_map(|run| &mut run.curves);
         curves.for_each(|(_, points)| *points = smooth(points, width as f64));
@@ -178,17 +168,8 @@ fn panels<'a>(all: &'a [Experiment], metrics: &[String], notes: &mut Vec<String>
     let mut panels = Vec::new();
     let environments = experiments::environments(all);
     for &env in &environments {
-        let runs = || all.iter().filter(|one| one.env() == env).flat_map(|one| &one.runs);
-        let evaluated = runs().filter(|run| !run.curve(EVAL_RETURN).is_empty()).count();
-        let measured = runs().filter(|run| run.curves.iter().any(|(_, points)| !points.is_empty())).count();
-        let default = if evaluated > 0 && evaluated == measured { EVAL_RETURN } else { EPISODE_RETURN };
-        if metrics.is_empty() && evaluated > 0 && evaluated < measured {
-            let on = env.map_or_else(String::new, |env| format!(" on {}", experiments::show(env)));
-            notes.push(format!(
-                "note: {evaluated} of {measured} runs{on} have evaluations, so returns of training are drawn; \
-                 --metric {EVAL_RETURN} draws those"
-            ));
-        }
+        let (default, note) = experiments::returns(all, env, ["drawn", "draws"]);
+        notes.extend(note.filter(|_| metrics.is_empty()));
         let default = [default.to_owned()];
         let wanted = if metrics.is_empty() { &default } else { metrics };
         panels.extend(wanted.iter().map(|metric| Panel { env, metric: metric.clone() }));
@@ -226,8 +207,8 @@ fn plots(lines: &[Labelled<'_>], panels: &[Panel<'_>], args: &PlotArgs) -> (Vec<
             .map(|line| Series {
                 label: line.label.clone(),
                 runs: line.of.runs.iter().map(|run| run.curve(&panel.metric).to_vec()).collect(),
-                marks: Vec::new(),
                 color: Some(line.color),
+                ..Series::default()
             })
             .collect(),
         ..Plot::default()
@@ -309,7 +290,10 @@ fn row(one: &Series, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiments::Run;
+    use crate::run::EPISODE_RETURN;
     use crate::run_folder::tests::scratch;
+    use crate::run_folder::{file, find_runs};
     use std::fs;
     use std::path::Path;
 

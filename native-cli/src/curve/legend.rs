@@ -53,7 +53,7 @@ impl<'a> Legend<'a> {
 }
 
 /// As much of a text as fits into `room`.
-pub(super) fn clip(label: &str, style: Style, room: f32) -> String {
+pub(crate) fn clip(label: &str, style: Style, room: f32) -> String {
     let mut text = label.to_owned();
     while style.width(&text) > room && !text.is_empty() {
         // The mark at the end goes with the letter before it.

@@ -8,6 +8,7 @@ use quickstudy_tests::process::{Finished, Sandbox};
 mod added;
 mod apart;
 mod commands;
+mod compare;
 mod crafted;
 mod curves;
 mod damage;
