@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Compares `quickstudy compare` with rliable 1.2.0 on real runs: check-rliable.py BINARY, in an environment with rliable.
+"""Compares `quickstudy compare` with rliable 1.2.0 on real runs: check-rliable.py BINARY, where rliable is installed.
 
 The runs are tests/golden/rliable_runs.json: evaluations of PPO and A2C, ten seeds each, 10,000 steps of CartPole and
 Pendulum. `check-rliable.py --write` writes rliable's statistics of them, with intervals from 50,000 resamples, into
-tests/golden/rliable.json, which tests in Rust read. `check-rliable.py --runs FOLDER` writes the runs themselves from the
-run folders in FOLDER, named as `quickstudy train` names them.
+tests/golden/rliable.json, which tests in Rust read; that takes ten minutes. `check-rliable.py --runs FOLDER` writes
+the runs themselves from the run folders in FOLDER, named as `quickstudy train` names them: those of `train ALGORITHM
+--env ENVIRONMENT --steps 10k --seed 0..10 --eval-every 2k`.
 
 scripts/check-rliable.sh makes the environment. rliable imports arch, which needs pandas below 3.
 """
@@ -78,8 +79,9 @@ def statistics(runs, resamples, batches):
     found = {}
     for method in METHODS:
         both = scores(runs, method)
-        four = [metrics.aggregate_mean, metrics.aggregate_median, metrics.aggregate_iqm, metrics.aggregate_optimality_gap]
-        names = [f"{method} {name}" for name in ("mean", "median", "iqm", "optimality_gap")]
+        names = ("mean", "median", "iqm", "optimality_gap")
+        four = [getattr(metrics, f"aggregate_{name}") for name in names]
+        names = [f"{method} {name}" for name in names]
         found |= estimates(both, names, lambda x: np.array([one(x) for one in four]))
         for env in ENVIRONMENTS:
             raw = scores(runs, method, environments=[env])

@@ -12,8 +12,8 @@ use crate::progress::say;
 use std::path::{Path, PathBuf};
 
 /// Compares algorithms and settings by the scores of their seeds: mean, median, interquartile mean (IQM) and optimality
-/// gap with 95 % stratified bootstrap intervals, probability of improvement, performance profiles and sample efficiency,
-/// by the definitions of rliable (Agarwal et al. 2021, arXiv:2108.13264).
+/// gap with 95 % stratified bootstrap intervals, probability of improvement, performance profiles and sample
+/// efficiency, by the definitions of rliable (Agarwal et al. 2021, arXiv:2108.13264).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A score is the last return of a run's evaluations, or of its training where some

@@ -109,7 +109,7 @@ mod tests {
             ],
         };
         let svg = forest.draw(850.0).svg();
-        for part in [">T<", ">IQM<", ">gap<", ">ppo<", ">trpo<", ">0.5<", ">4<"] {
+        for part in [">T<", ">IQM<", ">gap<", ">ppo<", ">trpo<", ">0.4<", ">4<"] {
             assert!(svg.contains(part), "{part}: {svg}");
         }
         assert_eq!(svg.matches("<polygon").count(), 5, "three marks and two bars");
