@@ -52,7 +52,7 @@ pub enum Verb {
     Adapt(cmd::adapt::AdaptArgs),
     /// Draw learning curves of runs, mean and interval over seeds
     Plot(cmd::plot::PlotArgs),
-    /// Write a run as one file, its replay memory included
+    /// Write a run as one file, or its policy as an ONNX model
     Export(cmd::export::ExportArgs),
     /// List algorithms, environments and presets
     List(cmd::list::ListArgs),
