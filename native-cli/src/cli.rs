@@ -55,7 +55,7 @@ pub enum Verb {
     Plot(cmd::plot::PlotArgs),
     /// Compare algorithms and settings over seeds: statistics with intervals
     Compare(cmd::compare::CompareArgs),
-    /// Write a run as one file, its replay memory included
+    /// Write a run as one file, or its policy as an ONNX model
     Export(cmd::export::ExportArgs),
     /// List algorithms, environments and presets
     List(cmd::list::ListArgs),
