@@ -17,7 +17,7 @@ pub struct Flops {
     /// Operations of the rest: one for each element of an f32 sum, maximum, minimum, product or elementary function,
     /// and for each element that a reduction reads. Integers, comparisons, selections, moves and constants are free.
     pub others: u64,
-    /// Those of both that lie in a [`run_if`](crate::tensor::run_if), which a run may leave out.
+    /// Operations of both kinds in a [`run_if`](crate::tensor::run_if), which a run may leave out.
     pub conditional: u64,
 }
 

