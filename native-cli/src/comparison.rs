@@ -84,7 +84,10 @@ impl Comparison {
         for (x, y) in wanted {
             match improvement(&tasks, x, y, resamples) {
                 Some(found) => improvements.push(found),
-                None => notes.push(format!("note: {} and {} share no environment", methods[x], methods[y])),
+                None if baseline.is_some() => {
+                    notes.push(format!("note: {} and {} share no environment", methods[x], methods[y]));
+                }
+                None => {}
             }
         }
         Ok(Self { methods, tasks, suites, improvements, baseline, resamples, notes })

@@ -21,9 +21,12 @@ fn section(section: &Section) -> String {
         section.rows.iter().map(|row| cells(&row.iter().map(|cell| escaped(cell)).collect::<Vec<_>>())).collect();
     let columns = "l".repeat(section.head.len());
     format!(
-        "\\begin{{table}}\n\\centering\n\\caption{{{title}. {}}}\n\\begin{{tabular}}{{{columns}}}\n\\toprule\n\
+        "\\begin{{table}}\n\\centering\n\\caption{{{}}}\n\\begin{{tabular}}{{{columns}}}\n\\toprule\n\
          {}\\midrule\n{rows}\\bottomrule\n\\end{{tabular}}\n\\end{{table}}\n",
-        section.lines.iter().map(|line| escaped(line)).collect::<Vec<_>>().join(" "),
+        std::iter::once(title + ".")
+            .chain(section.lines.iter().map(|line| escaped(line)))
+            .collect::<Vec<_>>()
+            .join(" "),
         cells(&head)
     )
 }
