@@ -105,7 +105,7 @@ fn statistics(comparison: &Comparison, suite: &Suite) -> Section {
         add(aggregate.title(), &of, if aggregate == Aggregate::OptimalityGap { 3 } else { digits });
     }
     let taus: Vec<f64> = suite.results.first().map_or_else(Vec::new, |one| one.profile.iter().map(|p| p.tau).collect());
-    for share in SHOWN.into_iter().filter(|_| taus.first() < taus.last()) {
+    for share in SHOWN.into_iter().filter(|_| !taus.is_empty()) {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let place = (share * (taus.len() - 1) as f64) as usize;
         let name = format!("runs above {:.digits$}", taus[place]);

@@ -83,8 +83,7 @@ fn plots(comparison: &Comparison, suite: &Suite) -> [Plot; 2] {
         title: name.clone(),
         x_label: format!("{score} τ"),
         y_label: "share of runs above τ".to_owned(),
-        // Where all scores are the same, the axis still needs a length.
-        x_range: Some(if ends[0] < ends[1] { ends } else { [ends[0] - 1.0, ends[0] + 1.0] }),
+        x_range: Some(ends),
         unlabelled: true,
         series: profiles,
         ..Plot::default()

@@ -17,7 +17,8 @@ pub struct ProfilePoint {
     pub means: f64,
 }
 
-/// Even thresholds from the lowest to the highest of all scores; normalised ones begin at 0 and reach 1 at least.
+/// Even thresholds from the lowest to the highest of all scores, or around one score; normalised ones begin at 0 and
+/// reach 1 at least.
 #[must_use]
 pub fn thresholds(scores: &[f64], normalised: bool) -> Vec<f64> {
     let ends = if normalised { [0.0, 1.0] } else { [f64::INFINITY, f64::NEG_INFINITY] };
@@ -26,6 +27,8 @@ pub fn thresholds(scores: &[f64], normalised: bool) -> Vec<f64> {
     if !(low.is_finite() && high.is_finite()) {
         return Vec::new();
     }
+    let room = if low < high { 0.0 } else { (0.1 * low.abs()).max(1.0) };
+    let (low, high) = (low - room, high + room);
     (0..POINTS).map(|i| low + (high - low) * i as f64 / (POINTS - 1) as f64).collect()
 }
 
@@ -67,6 +70,8 @@ mod tests {
         assert_eq!((taus.len(), taus[0], taus[80]), (81, -200.0, -40.0));
         assert_eq!(thresholds(&[0.3, -0.2], true)[80], 1.0);
         assert_eq!(thresholds(&[1.25], true)[80], 1.25);
+        let around = thresholds(&[50.0, 50.0], false);
+        assert_eq!((around[0], around[80]), (45.0, 55.0));
         assert!(thresholds(&[], false).is_empty());
     }
 }

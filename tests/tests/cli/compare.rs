@@ -1,6 +1,7 @@
 //! `compare`: its statistics beside rliable's, its formats, and what it says of runs that cannot be compared.
 
 use crate::{expect_user_error, sandbox};
+use quickstudy::comparison::references::REFERENCES;
 use quickstudy_tests::golden;
 use quickstudy_tests::process::{Finished, Sandbox};
 use serde_json::Value;
@@ -245,4 +246,14 @@ fn who_lacks_an_environment_is_left_out_of_what_is_over_all() {
     assert!(text.contains("Normalised scores over pendulum, cartpole"), "{out}");
     assert!(text.contains("where environments have different numbers of seeds"), "{out}");
     assert!(text.contains("ppo 2+4"), "{out}");
+}
+
+#[test]
+fn random_scores_are_those_of_the_benchmarks() {
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../BENCHMARKS.md")).unwrap().replace('−', "-");
+    for known in REFERENCES {
+        let name = known.names[1].trim_start_matches("gymnasium:").split('-').next().unwrap();
+        let row = page.lines().find(|line| line.contains(&format!(" {name} |"))).unwrap();
+        assert!(row.contains(&format!("| {:.1} |", known.random)), "{name}: {row}");
+    }
 }
