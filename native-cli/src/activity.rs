@@ -16,6 +16,8 @@ pub enum Work {
     Iteration(u64),
     /// The evaluation after so many.
     Evaluation(u64),
+    /// Processes that train.
+    Jobs,
 }
 
 impl Work {
@@ -27,6 +29,7 @@ impl Work {
             Work::Saving => "writing files".to_owned(),
             Work::Iteration(steps) => format!("the iteration from step {} on", grouped(steps)),
             Work::Evaluation(steps) => format!("the evaluation at step {}", grouped(steps)),
+            Work::Jobs => "the iterations that run".to_owned(),
         }
     }
 }

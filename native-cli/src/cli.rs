@@ -31,6 +31,8 @@ Examples:
   quickstudy list                               what can be trained, and on what
   quickstudy train ppo --env cartpole           files go to runs/cartpole-ppo-s0
   quickstudy train ppo --env cartpole --seed 0..10   ten seeds, a folder each
+  quickstudy train ppo,a2c --env cartpole,acrobot --seed 0..5   a study
+  quickstudy sweep sweep.toml                   settings, tried beside each other
   quickstudy train --resume runs/cartpole-ppo-s0     continue where it stopped
   quickstudy eval runs/cartpole-ppo-s0 --gif out.gif evaluate and record
   quickstudy adapt runs/point-corner-promp-s0   before and after adapting
@@ -47,6 +49,8 @@ Exit codes: 0 done, or stopped by Ctrl-C after saving; 1 failure during work;
 pub enum Verb {
     /// Train an algorithm on an environment, or resume a run
     Train(Box<cmd::train::TrainArgs>),
+    /// Try settings: grids, random draws, successive halving
+    Sweep(Box<cmd::sweep::SweepArgs>),
     /// Evaluate a trained policy, and record it
     Eval(cmd::eval::EvalArgs),
     /// Adapt a meta-trained policy to held-out tasks: returns before and after
@@ -190,6 +194,7 @@ pub fn main() -> ExitCode {
     };
     let result = match cli.verb {
         Verb::Train(args) => cmd::train::run(&args),
+        Verb::Sweep(args) => cmd::sweep::run(&args),
         Verb::Eval(args) => cmd::eval::run(&args),
         Verb::Adapt(args) => cmd::adapt::run(&args),
         Verb::Plot(args) => cmd::plot::run(&args),

@@ -114,6 +114,12 @@ impl History {
         }
     }
 
+    /// Environment steps of the last row.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
     /// Mean returns of training episodes over environment steps.
     #[must_use]
     pub fn returns(&self) -> Vec<(f64, f64)> {

@@ -15,6 +15,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// True while standard output carries a file.
 static TAKEN: AtomicBool = AtomicBool::new(false);
+/// True while standard output carries objects of JSON, one per line.
+static JSON: AtomicBool = AtomicBool::new(false);
 /// The first error of standard output.
 static FAILED: OnceLock<String> = OnceLock::new();
 
@@ -50,6 +52,24 @@ pub fn say(line: &str) {
     } else {
         note(writeln!(io::stdout(), "{line}"));
     }
+}
+
+/// From here on standard output carries objects of JSON, and lines for people go to standard error.
+pub fn take_json() {
+    JSON.store(true, Ordering::Relaxed);
+    TAKEN.store(true, Ordering::Relaxed);
+}
+
+/// Tells whether objects of JSON are asked for.
+#[must_use]
+pub fn is_json() -> bool {
+    JSON.load(Ordering::Relaxed)
+}
+
+/// Prints an object of JSON as a line of standard output, at once: somebody may be waiting for it.
+pub fn say_line(object: &str) {
+    let mut out = io::stdout().lock();
+    note(writeln!(out, "{object}").and_then(|()| out.flush()));
 }
 
 /// Remembers an error of standard output; a reader that went away is none.

@@ -23,6 +23,17 @@ pub struct Request {
     pub settings: Vec<(String, Value)>,
 }
 
+impl Request {
+    /// Settings of the run that were given, flags before `--set` before the file.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 2 if the file cannot be read, or a value has the wrong type.
+    pub fn run(&self) -> Result<RunSettings, Stop> {
+        let of_file = self.config.as_deref().map(config::read_file).transpose()?.unwrap_or_default().0;
+        Ok(self.flags.clone().or(config::from_settings(&self.settings)?.0).or(of_file))
+    }
+}
+
 /// A resolved request.
 #[derive(Clone, Debug)]
 pub struct Plan {

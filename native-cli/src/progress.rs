@@ -1,7 +1,9 @@
 //! Progress: a bar on a terminal, aligned lines elsewhere.
 
 use crate::curve::short_count;
+use crate::output::is_json;
 use crate::ticker::{SILENCE, Ticker};
+use crate::train_line::{TrainLine, finite};
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::VecDeque;
@@ -32,20 +34,24 @@ pub struct Progress {
     last_line: Instant,
     /// The last report, where no line says it.
     unsaid: Option<Report>,
+    /// When the last line of JSON was printed.
+    printed: Option<Instant>,
     /// Shows what one long iteration or evaluation is at.
     ticker: Ticker,
 }
 
 /// Speed is measured over this much time, so that the time left follows changes of speed.
 const WINDOW: Duration = Duration::from_secs(10);
+/// Between two lines of JSON.
+const PRINTED: Duration = Duration::from_millis(250);
 /// Columns that the bar itself takes at least.
-const BAR: usize = 12;
+pub(crate) const BAR: usize = 12;
 
 impl Progress {
     /// Starts at `done` of `total` environment steps per seed, for `seeds` stacked seeds.
     #[must_use]
     pub fn new(done: u64, total: u64, seeds: u64) -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
+        let bar = (std::io::stderr().is_terminal() && !is_json()).then(|| {
             let target = ProgressDrawTarget::stderr_with_hz(12);
             let bar = ProgressBar::with_draw_target(Some(total), target);
             if let Ok(style) = ProgressStyle::with_template("{wide_bar:.cyan/238} {msg}") {
@@ -56,7 +62,7 @@ impl Progress {
         let now = Instant::now();
         let ticker = Ticker::new(bar.clone().map(|bar| Box::new(move |text: &str| show(&bar, text)) as _));
         let recent = VecDeque::from([(now, done)]);
-        Self { bar, total, seeds, recent, next_line: 0, last_line: now, unsaid: None, ticker }
+        Self { bar, total, seeds, recent, next_line: 0, last_line: now, unsaid: None, printed: None, ticker }
     }
 
     /// Shows a report: on a terminal always, otherwise at each tenth of the run or after half a minute of silence.
@@ -73,6 +79,10 @@ impl Progress {
         let (then, before) = self.recent[0];
         let seconds = (now - then).as_secs_f64();
         let speed = if seconds > 0.0 { report.steps.saturating_sub(before) as f64 / seconds } else { 0.0 };
+        if is_json() && self.printed.is_none_or(|then| now - then > PRINTED) {
+            self.print(report, speed);
+            self.printed = Some(now);
+        }
         if let Some(bar) = &self.bar {
             bar.set_position(report.steps.min(self.total));
             let room = usize::from(Term::stderr().size().1).saturating_sub(BAR + 2);
@@ -95,12 +105,26 @@ impl Progress {
         }
     }
 
+    fn print(&self, report: Report, speed: f64) {
+        let line = TrainLine::Progress {
+            algorithm: None,
+            environment: None,
+            steps: report.steps,
+            total: self.total,
+            episode_return: finite(report.episode_return),
+            evaluation: finite(report.eval_return),
+            steps_per_second: (speed > 0.0).then_some((speed * self.seeds as f64).round()),
+        };
+        line.print();
+    }
+
     /// Puts a line with the last report in the place of the bar.
     pub fn finish(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
         if let Some(report) = self.unsaid.take() {
+            self.print(report, 0.0);
             say(&line(report, self.total, self.seeds, 0.0));
         }
     }
@@ -114,7 +138,7 @@ fn show(bar: &ProgressBar, text: &str) {
 
 /// As much of [`line`] as fits into `room` columns, so that it never wraps: the number of steps goes first, which the
 /// bar shows as well, then what the speed tells.
-fn fitting(report: Report, total: u64, seeds: u64, speed: f64, room: usize) -> String {
+pub(crate) fn fitting(report: Report, total: u64, seeds: u64, speed: f64, room: usize) -> String {
     let whole = line(report, total, seeds, speed);
     if whole.chars().count() <= room {
         return whole;
@@ -152,7 +176,7 @@ fn percent(steps: u64, total: u64) -> u64 {
 }
 
 /// `  40 960 / 200 000 steps   20 %   return   187.3   eval   212.0   61k steps/s   2.6 s left`
-fn line(report: Report, total: u64, seeds: u64, speed: f64) -> String {
+pub(crate) fn line(report: Report, total: u64, seeds: u64, speed: f64) -> String {
     let width = grouped(total).len();
     let percent = percent(report.steps, total);
     let mut text = format!(

@@ -15,6 +15,7 @@ use crate::outcome::{NON_FINITE, Stop};
 use crate::progress::{Progress, Report, say};
 use crate::run_folder::{RunFolder, cannot_keep, file, shell_quote};
 use crate::segments::SegmentFolder;
+use crate::train_line::TrainLine;
 use crate::{curve, known, stats};
 use quickstudy_core::env::Classes;
 use quickstudy_core::train::{Episode, Evaluation, Ring};
@@ -100,6 +101,8 @@ pub struct Pace {
     pub log_every: u64,
     /// The snapshots that are kept.
     pub keep: Keep,
+    /// Environment steps of each seed after which training stops, as by Ctrl-C.
+    pub pause_at: Option<u64>,
 }
 
 /// One seed's run: its folder and what is written there.
@@ -224,6 +227,20 @@ impl SeedRun {
         (!parts.is_empty()).then(|| parts.join(" · "))
     }
 
+    /// The line of JSON that tells how the run ended.
+    #[must_use]
+    pub fn ended(&self, seed: u64, steps: u64, finished: bool) -> TrainLine {
+        TrainLine::Trained {
+            folder: self.folder.path().display().to_string(),
+            seed,
+            steps,
+            finished,
+            episode_return: self.history.last_return(),
+            evaluation: self.last_evaluation(),
+            best: self.best().map(f64::from),
+        }
+    }
+
     fn keep_history(&mut self) -> Result<(), Stop> {
         self.kept = Some(Instant::now());
         self.folder.write_unsynced(file::HISTORY, self.history.to_csv().as_bytes())
@@ -328,7 +345,8 @@ fn iterate(
     // The seeds of which there is more than the last snapshot has.
     let mut changed: BTreeSet<usize> = BTreeSet::new();
     while (0..seeds).any(|index| !session.is_done(index)) {
-        if stop_asked() {
+        let paused = |index: usize, at| session.steps_made(index) >= at || session.is_done(index);
+        if stop_asked() || pace.pause_at.is_some_and(|at| (0..seeds).all(|index| paused(index, at))) {
             save_changed(session, runs, pace.keep, &mut changed, &[])?;
             return Ok(End::Interrupted);
         }

@@ -31,7 +31,7 @@ pub use crate::quote::shell_quote;
 use crate::{atomic, disk};
 pub use finding::{find_evaluable, find_resumable, find_runs, find_started, is_started};
 use guard::check_plain;
-pub use guard::{cannot_keep, check_descriptors, is_of_run};
+pub use guard::{cannot_keep, check_descriptors, is_locked, is_of_run};
 pub use reading::{policy, read, read_own_text, read_snapshot, read_text};
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, TryLockError};

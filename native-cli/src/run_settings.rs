@@ -106,10 +106,10 @@ macro_rules! run_settings {
 run_settings! {
     /// Settings of the run itself, as far as they were given.
     pub struct RunSettings {
-        /// Algorithm (see `quickstudy list`); --config and --resume know it already
+        /// Algorithm (see `quickstudy list`), or several: ppo,a2c; --config and --resume know it already
         algorithm: Algorithm;
-        /// Environment (see `quickstudy list`); pendulum:time_limit=100 ends its episodes after 100 steps, and so for
-        /// all
+        /// Environment (see `quickstudy list`), or several: cartpole,acrobot; pendulum:time_limit=100 ends its episodes
+        /// after 100 steps, and so for all
         env: Name;
         /// Seed, range or list: 3, 0..10 (ten seeds, one folder each), 1,5,7 [default: 0]
         seed: Seeds = |_, setup| (setup.seeds.clone(), "--seed".into());

@@ -62,6 +62,19 @@ fn pressed() {
     }
 }
 
+/// Takes each byte of standard input as a Ctrl-C, and its end too: another program stops this one by it, and this one
+/// stops when that one has ended, however it did.
+pub fn follow_input() {
+    std::thread::spawn(|| {
+        let mut input = std::io::stdin().lock();
+        let mut byte = [0];
+        while std::io::Read::read(&mut input, &mut byte).is_ok_and(|read| read > 0) {
+            pressed();
+        }
+        pressed();
+    });
+}
+
 fn end() -> ! {
     std::process::exit(i32::from(INTERRUPTED))
 }
@@ -75,6 +88,12 @@ fn tell(line: &str) {
 #[must_use]
 pub fn stop_within_asked() -> bool {
     PRESSED.load(Ordering::SeqCst) > 1
+}
+
+/// The number of times that a stop was asked for.
+#[must_use]
+pub fn presses() -> usize {
+    PRESSED.load(Ordering::SeqCst)
 }
 
 /// Tells whether a stop was asked for.

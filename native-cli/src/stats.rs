@@ -75,7 +75,7 @@ pub fn bootstrap95(values: &[f64], statistic: impl Fn(&[f64]) -> f64) -> Option<
     Some((results[RESAMPLES * 25 / 1000], results[RESAMPLES * 975 / 1000]))
 }
 
-/// Random numbers of resamples, always the same: splitmix64 (Steele et al. 2014) from a fixed seed.
+/// Random numbers of resamples and of sweeps, always the same: splitmix64 (Steele et al. 2014) from a fixed seed.
 #[derive(Clone, Debug)]
 pub struct Draws(u64);
 
@@ -86,6 +86,17 @@ impl Default for Draws {
 }
 
 impl Draws {
+    /// The numbers of this seed.
+    #[must_use]
+    pub fn seeded(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// A number from 0 to 1, which is not 1.
+    pub fn unit(&mut self) -> f64 {
+        self.below(1 << 53) as f64 / (1_u64 << 53) as f64
+    }
+
     /// A number in `0..n`, by the multiply-shift method.
     pub fn below(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);

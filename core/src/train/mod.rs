@@ -51,7 +51,7 @@ pub use attempt::trajectory::Trajectory;
 pub use attempt::viewer::Viewer;
 pub use saved::segments::{ReadSegment, Ring};
 pub use saved::{Saved, joined};
-pub use session::restored::stacks;
+pub use session::restored::{snapshot_steps, stacks};
 pub use session::snapshots::{SegmentRows, SnapshotParts, Snapshots};
 pub use session::{Row, Session};
 pub use setup::metric_docs::METRIC_DOCS;

@@ -8,6 +8,7 @@ use crate::keep::Keep;
 use crate::known;
 use crate::memory;
 use crate::outcome::Stop;
+use crate::output;
 use crate::plan::{Plan, Request};
 use crate::progress::{duration, grouped, say};
 use crate::provenance;
@@ -17,8 +18,12 @@ use crate::run::{End, Pace, SeedRun, resume_command};
 use crate::run_folder::{self, RunFolder, default_name, file};
 use crate::run_settings::RunSettings;
 use crate::signals;
+use crate::study::arguments::Machine;
+use crate::study::parts::pairs;
 use crate::ticker::Ticker;
+use crate::train_line::{self, TrainLine};
 use crate::warm_start;
+use clap::value_parser;
 use quickstudy_core::Error;
 use quickstudy_core::backend::Device;
 use quickstudy_core::train::{Evaluation, Session, Setup, preset};
@@ -34,6 +39,9 @@ flags. --print-config shows each with the layer it came from.
 Examples:
   quickstudy train ppo --env cartpole
   quickstudy train ppo --env cartpole --seed 0..10 --steps 100k
+  quickstudy train ppo,a2c --env cartpole,acrobot --seed 0..10
+      each algorithm on each environment; the same command goes on when it was
+      stopped or killed
   quickstudy train ppo --env pendulum --set gamma=0.9 --set learning_rate=1e-3
   quickstudy train promp --env point-corner                    learns to adapt
   quickstudy train rl2-ppo --env bandit                        learns to explore
@@ -111,6 +119,32 @@ pub struct TrainArgs {
     /// Stop at the first gradient that is not finite and name the operation where it began (slower)
     #[arg(long, display_order = RunSettings::behind("keep_snapshots", 1))]
     pub debug: bool,
+    /// Trainings at once, of several algorithms or environments: each is a process with its share of threads and
+    /// memory [default: one per thread of the CPU, 1 on a GPU]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = value_parser!(u16).range(1..=1024),
+        allow_negative_numbers = true,
+        conflicts_with = "resume",
+        display_order = RunSettings::behind("from", 4)
+    )]
+    pub jobs: Option<u16>,
+    /// Stop and save after so many environment steps of each seed, as by Ctrl-C: the run goes on with --resume
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = args::count,
+        allow_negative_numbers = true,
+        display_order = RunSettings::behind("steps", 5)
+    )]
+    pub pause_at: Option<u64>,
+    /// Print lines of JSON on standard output, an object each
+    #[arg(long, display_order = RunSettings::behind("keep_snapshots", 3))]
+    pub json: bool,
+    /// Take a byte of standard input for a Ctrl-C, and its end too: for the program that started this one
+    #[arg(long, hide = true)]
+    pub follow_input: bool,
     /// Show the resolved settings and where each comes from, and train nothing
     #[arg(long, conflicts_with = "resume", display_order = RunSettings::behind("keep_snapshots", 2))]
     pub print_config: bool,
@@ -125,16 +159,24 @@ pub fn run(args: &TrainArgs) -> Result<(), Stop> {
         return Err(Stop::user(format!("--save-every: {} is no number of seconds", args.save_every)));
     }
     args.python.set();
+    if args.json {
+        output::take_json();
+    }
     // From here on Ctrl-C is a request, so that it never leaves half of the folders.
     if !args.print_config {
         signals::install();
     }
-    if args.resume.is_empty() {
-        start(args)?
-    } else {
-        resume::resume(args)?
+    if args.follow_input {
+        signals::follow_input();
     }
-    Ok(())
+    if !args.resume.is_empty() {
+        return resume::resume(args);
+    }
+    let pairs = pairs(&args.request())?;
+    match pairs.len() > 1 || (args.jobs.is_some() && !pairs.is_empty()) {
+        true => many::train(args, &pairs),
+        false => start(args),
+    }
 }
 
 impl TrainArgs {
@@ -145,7 +187,14 @@ impl TrainArgs {
             evaluation: run.evaluation(setup),
             log_every: run.log_every(setup),
             keep: run.keep_snapshots(setup),
+            pause_at: self.pause_at,
         }
+    }
+
+    /// Where and how to compute.
+    pub(crate) fn machine(&self) -> Machine<'_> {
+        let Self { device, python, save_every, debug, jobs, .. } = self;
+        Machine { device, python, save_every: *save_every, debug: *debug, jobs: *jobs }
     }
 
     fn request(&self) -> Request {
@@ -153,6 +202,7 @@ impl TrainArgs {
     }
 }
 
+mod many;
 mod resume;
 
 /// The environment steps that so many seeds have made: `5 120`, or `4 800 to 5 120`.
@@ -192,7 +242,7 @@ fn start(args: &TrainArgs) -> Result<(), Stop> {
         SeedRun::create(folder, title(&plan.setup, *seed), config)
     };
     let runs = each.map(create).collect::<Result<Vec<_>, _>>()?;
-    headline(&plan.setup, &args.device.describe(&device));
+    headline(&plan.setup, &args.device.describe(&device), folders_of(&runs));
     why.iter().for_each(|why| say(why));
     from.iter().for_each(|path| say(&format!("begins with the parameters of {}", path.display())));
     let (algorithm, env) = (plan.setup.algorithm.name, &plan.setup.env.spec().name);
@@ -256,7 +306,17 @@ fn open_folders(args: &TrainArgs, setup: &Setup) -> Result<Vec<RunFolder>, Stop>
     }
 }
 
-fn headline(setup: &Setup, device: &str) {
+fn headline(setup: &Setup, device: &str, folders: Vec<String>) {
+    let line = TrainLine::Training {
+        version: train_line::VERSION,
+        algorithm: setup.algorithm.name.to_owned(),
+        environment: setup.env.spec().name.clone(),
+        seeds: setup.seeds.clone(),
+        steps: setup.steps,
+        device: device.to_owned(),
+        folders,
+    };
+    line.print();
     let seeds = match setup.seeds.as_slice() {
         [seed] => format!("seed {seed}"),
         [first, .., last] => format!("{} seeds ({first} to {last})", setup.seeds.len()),
@@ -265,13 +325,19 @@ fn headline(setup: &Setup, device: &str) {
     say(&format!("{} · {} · {seeds} · {device}", setup.env.spec().name, setup.algorithm.name));
 }
 
+fn folders_of(runs: &[SeedRun]) -> Vec<String> {
+    runs.iter().map(|run| run.folder.path().display().to_string()).collect()
+}
+
 fn title(setup: &Setup, seed: u64) -> String {
     format!("{} · {} · seed {seed}", setup.env.spec().name, setup.algorithm.name)
 }
 
 /// Writes `command.txt` and `version.json`.
 fn record(folder: &RunFolder, args: &TrainArgs, device: &Device, env_steps: u64) -> Result<(), Stop> {
-    let arguments: Vec<OsString> = std::env::args_os().collect();
+    // A command for people, also where another one of this program gave it.
+    let of_parent = |argument: &OsString| args.follow_input && (argument == "--json" || argument == "--follow-input");
+    let arguments: Vec<OsString> = std::env::args_os().filter(|argument| !of_parent(argument)).collect();
     folder.record_command(&arguments)?;
     provenance::record(folder, &device.caps().name, args.device.threads(), env_steps)
 }
@@ -291,7 +357,9 @@ fn train(args: &TrainArgs, session: Session, runs: Vec<SeedRun>, pace: Pace) -> 
         duration(seconds),
         short_count((made as f64 / seconds.max(1e-9)).round()),
     ));
-    for run in runs.iter() {
+    for (index, run) in runs.iter().enumerate() {
+        let (seed, steps) = (session.setup().seeds[index], session.steps_made(index));
+        run.ended(seed, steps, steps >= session.setup().steps).print();
         say(&format!("saved {}", run.folder.path().display()));
         if let Some(line) = run.ended_at(pace.evaluation) {
             say(&format!("  {line}"));

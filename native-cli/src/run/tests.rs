@@ -92,6 +92,7 @@ const PACE: Pace = Pace {
     evaluation: Evaluation::Episodes(3),
     log_every: 0,
     keep: Keep::Last,
+    pause_at: None,
 };
 
 fn create(dir: &Path, seeds: &[u64]) -> Vec<SeedRun> {
@@ -175,6 +176,7 @@ fn a_rare_snapshot_pace_still_saves_the_end() {
         evaluation: Evaluation::Episodes(1),
         log_every: 0,
         keep: Keep::Last,
+        pause_at: None,
     };
     run(&mut Counter::new(&[3], 0), &mut create(&dir, &[3]), pace, &|| false).unwrap();
     assert_eq!(read_snapshot(&dir.join("s3"), file::LAST).unwrap(), b"3 4000");

@@ -36,6 +36,14 @@ pub fn check_descriptors(runs: usize) -> Result<(), Stop> {
     Ok(())
 }
 
+/// Tells whether a process writes in this run folder. Nothing in it is changed.
+#[must_use]
+pub fn is_locked(folder: &Path) -> bool {
+    let Ok(lock) = File::open(folder.join(file::LOCK)) else { return false };
+    // The lock that is taken by it ends with the file.
+    matches!(lock.try_lock_shared(), Err(fs::TryLockError::WouldBlock))
+}
+
 /// Tells whether a file is one of those by which a folder is a run, a link followed: its own files, its segments or its
 /// kept snapshots.
 #[must_use]

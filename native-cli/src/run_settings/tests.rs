@@ -4,7 +4,7 @@ use crate::plan::{Plan, Request};
 use clap::{Args as _, FromArgMatches as _};
 
 /// Flags of `train` that are no keys of a configuration, with the reason.
-const NO_KEYS: [(&str, &str); 13] = [
+const NO_KEYS: [(&str, &str); 17] = [
     ("config", "names the file of keys"),
     ("set", "sets any key"),
     ("out", "names the folder in which the configuration is written"),
@@ -18,6 +18,10 @@ const NO_KEYS: [(&str, &str); 13] = [
     ("save-every", "changes when snapshots are written, and nothing in them"),
     ("debug", "looks for a mistake in this one command"),
     ("print-config", "trains nothing"),
+    ("jobs", "belongs to the machine, and any number gives the same bits"),
+    ("pause-at", "ends this one command, as Ctrl-C does"),
+    ("json", "changes what this one command prints"),
+    ("follow-input", "says who may stop this one command"),
 ];
 
 /// The line above the table's rows.

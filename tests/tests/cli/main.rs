@@ -26,6 +26,8 @@ mod particles;
 mod pictures;
 mod resume;
 mod segments;
+mod study;
+mod sweep;
 mod warm_start;
 
 /// An empty folder in which the command line runs.

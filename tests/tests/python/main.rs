@@ -19,6 +19,7 @@ use quickstudy_tests::python::interpreter;
 mod command_line;
 mod faults;
 mod metaworld;
+mod optuna;
 mod presets;
 mod repeat;
 mod spaces;

@@ -246,6 +246,11 @@ impl Header {
         if self.env_steps == AS_PLANNED { algorithm.planned(self.iteration) } else { self.env_steps }
     }
 
+    /// The number of environment steps made, where the file gives it and the run ends by it.
+    pub fn counted(&self) -> Option<u64> {
+        (self.env_steps != AS_PLANNED && self.budget == EndRule::Made).then_some(self.env_steps)
+    }
+
     pub fn new(kind: SnapshotKind, algorithm: &str, env: &str, seed: u64, config: toml::Table) -> Header {
         Header {
             format: FORMAT_OF_WHOLE,

@@ -146,6 +146,16 @@ pub fn stacks<'a>(own: impl Into<Own<'a>>, files: &[&[u8]]) -> Vec<Vec<usize>> {
     all
 }
 
+/// The environment steps that the run of a session's snapshot had made, and those that it was to make in all. How many
+/// were made is not known of files of old versions, which counted iterations alone, or ended runs by another rule.
+///
+/// # Errors
+/// As [`Session::restore`].
+pub fn snapshot_steps<'a>(own: impl Into<Own<'a>>, file: &[u8]) -> Result<(Option<u64>, u64)> {
+    let (header, ..) = snapshot::decode(file, own.into().algorithms)?;
+    Ok((header.counted(), header.steps))
+}
+
 /// Checks that a snapshot can be stacked with the first one.
 fn check_alike(header: &Header, first: &Header) -> Result<()> {
     if header.kind != SnapshotKind::Session {

@@ -7,7 +7,7 @@ mod plan;
 mod source;
 mod unbegun;
 
-use super::{TrainArgs, headline, steps_of, train};
+use super::{TrainArgs, folders_of, headline, steps_of, train};
 use crate::activity::{self, Work};
 use crate::config;
 use crate::device::time_of_training;
@@ -62,7 +62,7 @@ pub(super) fn resume(args: &TrainArgs) -> Result<(), Stop> {
     let ready: Vec<Option<Ready>> =
         stacks.into_iter().map(|stack| stack.go_back(args, &device)).collect::<Result<_, _>>()?;
     for Ready { session, runs, pace, extended } in ready.into_iter().flatten() {
-        headline(session.setup(), &args.device.describe(&device));
+        headline(session.setup(), &args.device.describe(&device), folders_of(&runs));
         say(&goes_on(&session, runs.len()));
         if session.begins_anew() {
             say(crate::recover::NEW_EPISODES);

@@ -265,7 +265,9 @@ impl Stack {
                 let config = run_folder::read_own_text(&folder.join(file::CONFIG)).unwrap_or_default();
                 let config = String::from_utf8_lossy(&config).into_owned();
                 let title = title(session.setup(), seed);
-                SeedRun::resume(folder, title, &config, made, session.segments(index))?.finish()?;
+                let mut run = SeedRun::resume(folder, title, &config, made, session.segments(index))?;
+                run.finish()?;
+                run.ended(seed, made, true).print();
             }
             let (at, numbers) = (
                 at.display(),

@@ -1,0 +1,122 @@
+//! Trainings as processes of this program, several at once: `train` with several algorithms or environments, and
+//! `sweep`.
+//!
+//! A process of its own keeps the failure of one training from the others. Each prints lines of JSON
+//! ([`TrainLine`](crate::train_line::TrainLine)), and stops with a snapshot when its standard input ends: however this
+//! process ends, nothing goes on without it, and nothing is lost.
+
+mod board;
+mod process;
+
+use crate::activity::{self, Work};
+use crate::outcome::{INTERRUPTED, Stop};
+use crate::signals;
+use crate::train_line::TrainLine;
+pub use board::Board;
+use process::{JobEvent, JobProcess};
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// A training of some seeds.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Its name in tables: `cartpole · ppo`.
+    pub name: String,
+    /// The algorithm.
+    pub algorithm: String,
+    /// The environment.
+    pub environment: String,
+    /// The number of runs that it trains.
+    pub runs: usize,
+    /// Environment steps that each of them is to make in all.
+    pub steps: u64,
+    /// Arguments of the command line, from the verb on.
+    pub arguments: Vec<OsString>,
+}
+
+/// How a job ended.
+#[derive(Debug)]
+pub enum JobEnd {
+    /// Its runs have made all their steps.
+    Finished,
+    /// It was stopped before, with snapshots, or was not begun.
+    Stopped,
+    /// It failed.
+    Failed(Stop),
+}
+
+/// Looks at signals this often.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Runs the jobs in order, `at_once` at a time, and returns how each ended. A job that fails does not keep the others
+/// from going on; Ctrl-C stops all.
+///
+/// # Errors
+/// [`Stop`] with code 1 if this program cannot be started.
+pub fn run(jobs: &[Job], at_once: usize, board: &mut Board) -> Result<Vec<JobEnd>, Stop> {
+    activity::begin(Work::Jobs);
+    let mut ends: Vec<Option<JobEnd>> = jobs.iter().map(|_| None).collect();
+    let mut waiting: VecDeque<usize> = (0..jobs.len()).collect();
+    let mut running: Vec<JobProcess> = Vec::new();
+    let (sender, events) = channel();
+    let mut presses = 0;
+    while !running.is_empty() || (!waiting.is_empty() && presses == 0) {
+        while running.len() < at_once.max(1)
+            && presses == 0
+            && let Some(number) = waiting.pop_front()
+        {
+            running.push(JobProcess::start(number, &jobs[number], &sender)?);
+            board.begin(number);
+        }
+        match events.recv_timeout(LOOK) {
+            Ok(JobEvent::Line(number, line)) => {
+                let process = running.iter_mut().find(|process| process.number == number);
+                if let (Some(process), TrainLine::Trained { finished, .. }) = (process, &line) {
+                    process.finished &= finished;
+                    process.saved += 1;
+                }
+                board.line(number, line);
+            }
+            Ok(JobEvent::Said(number, text)) => {
+                if let Some(process) = running.iter_mut().find(|process| process.number == number) {
+                    board.said(number, &text);
+                    process.hear(text);
+                }
+            }
+            Ok(JobEvent::Ended(number)) => {
+                if let Some(at) = running.iter().position(|process| process.number == number) {
+                    let end = running.swap_remove(at).end(&jobs[number]);
+                    board.end(number, &end);
+                    ends[number] = Some(end);
+                }
+            }
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+        }
+        let now = signals::presses();
+        for _ in presses..now {
+            running.iter_mut().for_each(JobProcess::press);
+        }
+        presses = presses.max(now);
+        board.tick(running.len(), waiting.len());
+    }
+    board.finish();
+    Ok(ends.into_iter().map(|end| end.unwrap_or(JobEnd::Stopped)).collect())
+}
+
+/// The error of jobs that failed, if any did; `again` says what to do.
+///
+/// # Errors
+/// [`Stop`] with the code of the first one that failed.
+pub fn check(jobs: &[Job], ends: &[JobEnd], again: &str) -> Result<(), Stop> {
+    let failed: Vec<(&Job, &Stop)> = jobs
+        .iter()
+        .zip(ends)
+        .filter_map(|(job, end)| if let JobEnd::Failed(stop) = end { Some((job, stop)) } else { None })
+        .collect();
+    let Some((job, stop)) = failed.first() else { return Ok(()) };
+    let message = format!("{} of {} trainings failed; {}: {}", failed.len(), jobs.len(), job.name, stop.message);
+    let code = if stop.code == INTERRUPTED { 1 } else { stop.code };
+    Err(Stop { code, message, ..Stop::user("") }.hint(again))
+}

@@ -1,0 +1,150 @@
+//! The process of a job.
+
+use super::{Job, JobEnd};
+use crate::outcome::{INTERRUPTED, Stop};
+use crate::train_line::TrainLine;
+use std::collections::VecDeque;
+use std::io::{BufRead as _, BufReader, Read, Write as _};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, atomic::AtomicUsize, atomic::Ordering};
+
+/// Lines of standard error that are remembered, for the message of a failure.
+const REMEMBERED: usize = 40;
+
+/// A thing that happened to the job of this number.
+pub(super) enum JobEvent {
+    /// It printed a line of JSON.
+    Line(usize, TrainLine),
+    /// It said something to people.
+    Said(usize, String),
+    /// It has closed both streams.
+    Ended(usize),
+}
+
+/// A job that runs.
+pub(super) struct JobProcess {
+    pub(super) number: usize,
+    /// True unless a run was saved before its end.
+    pub(super) finished: bool,
+    /// Runs that it has saved at its end.
+    pub(super) saved: usize,
+    child: Child,
+    input: Option<ChildStdin>,
+    heard: VecDeque<String>,
+}
+
+impl JobProcess {
+    /// Starts this program with the job's arguments.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 1 if it cannot be started.
+    pub(super) fn start(number: usize, job: &Job, events: &Sender<JobEvent>) -> Result<Self, Stop> {
+        let cannot = |error: std::io::Error| {
+            Stop::failure(format!("cannot start a process for {}: {error}", job.name))
+                .hint("free some memory or raise the limit of processes; the same command goes on")
+        };
+        let mut command = Command::new(std::env::current_exe().map_err(cannot)?);
+        command.args(&job.arguments).args(["--json", "--follow-input"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // Ctrl-C of the terminal comes to this process alone, which passes it on.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut child = command.spawn().map_err(cannot)?;
+        let open = Arc::new(AtomicUsize::new(2));
+        if let Some(out) = child.stdout.take() {
+            read(out, number, events, &open, move |line| {
+                TrainLine::parse(&line).map(|line| JobEvent::Line(number, line))
+            });
+        }
+        if let Some(errors) = child.stderr.take() {
+            read(errors, number, events, &open, move |line| Some(JobEvent::Said(number, line)));
+        }
+        let input = child.stdin.take();
+        Ok(Self { number, finished: true, saved: 0, child, input, heard: VecDeque::new() })
+    }
+
+    /// Passes a Ctrl-C on.
+    pub(super) fn press(&mut self) {
+        if let Some(input) = &mut self.input {
+            // One that has ended meanwhile needs none.
+            let _ = input.write_all(b"c").and_then(|()| input.flush());
+        }
+    }
+
+    /// Remembers a line of standard error.
+    pub(super) fn hear(&mut self, line: String) {
+        if self.heard.len() == REMEMBERED {
+            self.heard.pop_front();
+        }
+        self.heard.push_back(line);
+    }
+
+    /// Waits for the process, and says how it ended.
+    pub(super) fn end(mut self, job: &Job) -> JobEnd {
+        drop(self.input.take());
+        let code = match self.child.wait() {
+            Ok(status) => status.code(),
+            Err(_) => None,
+        };
+        match code {
+            Some(0) if self.finished && self.saved >= job.runs => JobEnd::Finished,
+            Some(0) => JobEnd::Stopped,
+            Some(code) if code == i32::from(INTERRUPTED) => JobEnd::Stopped,
+            code => JobEnd::Failed(self.failure(code)),
+        }
+    }
+
+    fn failure(&self, code: Option<i32>) -> Stop {
+        let after = |mark: &str| {
+            let mut lines = self.heard.iter().rev();
+            lines.find_map(|line| line.split_once(mark).filter(|(before, _)| before.is_empty()))
+        };
+        let message = match (after("error: "), code) {
+            (Some((_, message)), _) => message.to_owned(),
+            (None, Some(code)) => format!("it ended with code {code}{}", self.last_words()),
+            (None, None) => format!("it was killed{}", self.last_words()),
+        };
+        let hint = after("hint: ").map_or("", |(_, hint)| hint);
+        let code = code.and_then(|code| u8::try_from(code).ok()).filter(|code| (1..=3).contains(code)).unwrap_or(1);
+        Stop { code, message, hint: hint.to_owned(), lost: false }
+    }
+
+    fn last_words(&self) -> String {
+        self.heard.back().map_or_else(String::new, |line| format!(": {line}"))
+    }
+}
+
+impl Drop for JobProcess {
+    fn drop(&mut self) {
+        // Without its input it stops with a snapshot. Nothing waits for it after an error of this process.
+        drop(self.input.take());
+    }
+}
+
+/// Reads lines on a thread of its own; the second stream to end tells that the job has.
+fn read(
+    stream: impl Read + Send + 'static,
+    number: usize,
+    events: &Sender<JobEvent>,
+    open: &Arc<AtomicUsize>,
+    event: impl Fn(String) -> Option<JobEvent> + Send + 'static,
+) {
+    let (events, open) = (events.clone(), open.clone());
+    std::thread::spawn(move || {
+        let mut lines = BufReader::new(stream);
+        let mut bytes = Vec::new();
+        while lines.read_until(b'\n', &mut bytes).is_ok_and(|read| read > 0) {
+            let line = String::from_utf8_lossy(&bytes).trim_end().to_owned();
+            bytes.clear();
+            if let Some(event) = event(line)
+                && events.send(event).is_err()
+            {
+                break;
+            }
+        }
+        if open.fetch_sub(1, Ordering::SeqCst) == 1 {
+            let _ = events.send(JobEvent::Ended(number));
+        }
+    });
+}

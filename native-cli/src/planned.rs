@@ -1,0 +1,129 @@
+//! A run that is to be made: where, with which settings, and how far it has come.
+
+use crate::history::History;
+use crate::keep::Keep;
+use crate::known;
+use crate::outcome::Stop;
+use crate::plan::Plan;
+use crate::progress::say;
+use crate::run_folder::{self, file, shell_quote};
+use crate::signals;
+use quickstudy_core::train::snapshot_steps;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use toml::Table;
+
+/// A run with a folder of its own.
+#[derive(Clone, Debug)]
+pub struct PlannedRun {
+    /// Its seed.
+    pub seed: u64,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Environment steps that it is to make.
+    pub steps: u64,
+    config: Table,
+    keep: Keep,
+}
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunStage {
+    /// There is no snapshot: it is to begin.
+    Missing,
+    /// It has made so many environment steps, and can go on. Of files of older versions the number may not be known,
+    /// and is 0.
+    Begun(u64),
+    /// It has made all its steps.
+    Finished,
+}
+
+/// Processes of a study that was killed take this long at most to save what they have.
+const SAVING: Duration = Duration::from_secs(60);
+
+impl PlannedRun {
+    /// The run of a plan with this seed.
+    #[must_use]
+    pub fn of(plan: &Plan, seed: u64, folder: PathBuf) -> Self {
+        // What the plan has rendered is TOML.
+        let config = toml::from_str(&plan.config_toml(seed)).unwrap_or_default();
+        let keep = plan.run.keep_snapshots(&plan.setup);
+        Self { seed, folder, steps: plan.setup.steps, config, keep }
+    }
+
+    /// Finds out how far the run has come.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 2 if its folder holds a run with other settings, one that cannot go on, or cannot be read.
+    pub fn stage(&self) -> Result<RunStage, Stop> {
+        let path = self.folder.join(file::CONFIG);
+        if !run_folder::is_started(&self.folder) || !path.exists() {
+            return Ok(RunStage::Missing);
+        }
+        self.check_settings(&path)?;
+        if self.folder.join(file::LAST).exists() {
+            let snapshot = run_folder::read_snapshot(&self.folder, file::LAST)?;
+            let path = self.folder.join(file::LAST);
+            let (made, steps) = snapshot_steps(known::own(), &snapshot).map_err(|error| {
+                let stop = Stop::from(error);
+                Stop { message: format!("{}: {}", path.display(), stop.message), ..stop }
+            })?;
+            return Ok(match made {
+                Some(made) if made >= steps.max(self.steps) => RunStage::Finished,
+                made => RunStage::Begun(made.unwrap_or(0)),
+            });
+        }
+        let made = History::load(&self.folder, u64::MAX).map_or(0, |history| history.steps());
+        match (made, self.keep) {
+            (0, _) => Ok(RunStage::Missing),
+            (made, Keep::None) if made >= self.steps => Ok(RunStage::Finished),
+            _ => {
+                let folder = self.folder.display();
+                let message = format!("{folder} holds rows of a run that has no snapshot to go on from");
+                Err(Stop::user(message).hint("move that folder away, and the run is made again"))
+            }
+        }
+    }
+
+    /// Checks that the run in its folder has the settings of this one.
+    fn check_settings(&self, path: &Path) -> Result<(), Stop> {
+        let bytes = run_folder::read_own_text(path)?;
+        let found: Table = toml::from_str(&String::from_utf8_lossy(&bytes))
+            .map_err(|error| Stop::user(format!("{} is no TOML: {}", path.display(), error.message())))?;
+        // Other settings may follow from the number of steps.
+        let steps = "steps".to_owned();
+        let keys = std::iter::once(&steps).chain(self.config.keys()).chain(found.keys());
+        // A source may be named by its folder or by its snapshot.
+        let differs = |key: &&String| *key != "from" && self.config.get(*key) != found.get(*key);
+        let Some(key) = keys.into_iter().find(differs) else { return Ok(()) };
+        let value =
+            |table: &Table| table.get(key).map_or_else(|| format!("no {key}"), |value| format!("{key} = {value}"));
+        let message =
+            format!("{} holds a run with {}, not {}", self.folder.display(), value(&found), value(&self.config));
+        Err(Stop::user(message).hint("choose another --out, or give the command that made this folder"))
+    }
+
+    /// Waits until no other process writes in the folder: those of a command that was killed save what they have.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 2 if one still does after a minute, or with code 130 after Ctrl-C.
+    pub fn wait(&self) -> Result<(), Stop> {
+        let begin = Instant::now();
+        let mut told = false;
+        while run_folder::is_locked(&self.folder) {
+            if signals::stop_asked() {
+                return Err(Stop { code: crate::outcome::INTERRUPTED, ..Stop::user("stopped; nothing was trained") });
+            }
+            if begin.elapsed() > SAVING {
+                let message = format!("another process is writing in {}", self.folder.display());
+                return Err(Stop::user(message).hint("wait for it, stop it, or choose another folder with --out"));
+            }
+            if !told {
+                say(&format!("waiting for the process that writes in {}", shell_quote(&self.folder)));
+                told = true;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        Ok(())
+    }
+}

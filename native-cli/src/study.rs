@@ -1,0 +1,129 @@
+//! Studies: several algorithms and environments in one `train`, each pair with the same seeds and settings.
+//!
+//! A pair's seeds are one job, stacked as rows of one program. What is there already is not made again: a study that
+//! was stopped or killed goes on by its own command.
+
+pub mod arguments;
+pub mod parts;
+pub mod summary;
+
+use crate::jobs::Job;
+use crate::outcome::Stop;
+use crate::plan::{Plan, Request};
+use crate::planned::{PlannedRun, RunStage};
+use crate::run_folder::{self, default_name};
+use arguments::Common;
+use parts::Pair;
+use std::path::{Path, PathBuf};
+
+/// An algorithm on an environment, with its runs.
+#[derive(Debug)]
+pub struct StudyPart {
+    /// Algorithm, environment and settings.
+    pub plan: Plan,
+    /// A run per seed.
+    pub runs: Vec<PlannedRun>,
+    /// How far each run has come.
+    pub stages: Vec<RunStage>,
+}
+
+impl StudyPart {
+    /// The pair as it was asked for, with its runs in folders below `out`.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 2 that names the pair, if it cannot be trained.
+    pub fn resolve(request: &Request, pair: &Pair, out: &Path) -> Result<Self, Stop> {
+        let plan = Plan::resolve(&pair.request(request)).map_err(|stop| {
+            let message = format!("{} on {}: {}", pair.algorithm, pair.env, stop.message);
+            Stop { message, ..stop }
+        })?;
+        let setup = &plan.setup;
+        let folder = |seed: u64| out.join(default_name(&setup.env.spec().name, setup.algorithm.name, seed));
+        let runs: Vec<PlannedRun> =
+            setup.seeds.iter().map(|seed| PlannedRun::of(&plan, *seed, folder(*seed))).collect();
+        Ok(Self { plan, stages: vec![RunStage::Missing; runs.len()], runs })
+    }
+
+    /// Finds out how far the runs have come.
+    ///
+    /// # Errors
+    /// As [`PlannedRun::stage`].
+    pub fn look(&mut self) -> Result<(), Stop> {
+        self.stages = self.runs.iter().map(PlannedRun::stage).collect::<Result<_, _>>()?;
+        Ok(())
+    }
+
+    /// `cartpole · ppo`
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{} · {}", self.plan.setup.env.spec().name, self.plan.setup.algorithm.name)
+    }
+
+    /// The number of runs that have made all their steps.
+    #[must_use]
+    pub fn finished(&self) -> usize {
+        self.stages.iter().filter(|stage| **stage == RunStage::Finished).count()
+    }
+
+    /// Jobs that make what is missing: one for runs that go on, one for runs that begin.
+    #[must_use]
+    pub fn jobs(&self, pair: &Pair, out: &Path, common: &Common) -> Vec<Job> {
+        let of = |begun: bool| -> Vec<&PlannedRun> {
+            let all = self.runs.iter().zip(&self.stages);
+            let wanted = all.filter(|(_, stage)| match stage {
+                RunStage::Finished => false,
+                RunStage::Begun(_) => begun,
+                RunStage::Missing => !begun,
+            });
+            wanted.map(|(run, _)| run).collect()
+        };
+        let (begun, missing) = (of(true), of(false));
+        let job = |runs: &[&PlannedRun], arguments| Job {
+            name: self.name(),
+            algorithm: self.plan.setup.algorithm.name.to_owned(),
+            environment: self.plan.setup.env.spec().name.clone(),
+            runs: runs.len(),
+            steps: self.plan.setup.steps,
+            arguments,
+        };
+        let mut jobs = Vec::new();
+        if !begun.is_empty() {
+            let folders: Vec<&PathBuf> = begun.iter().map(|run| &run.folder).collect();
+            jobs.push(job(&begun, common.resume(&folders)));
+        }
+        if let Some(first) = missing.first() {
+            let seeds: Vec<u64> = missing.iter().map(|run| run.seed).collect();
+            // One seed's folder is named itself, several have theirs below.
+            let place = if seeds.len() == 1 { &first.folder } else { out };
+            jobs.push(job(&missing, common.begin(pair, &seeds, place)));
+        }
+        jobs
+    }
+}
+
+/// Checks that no two parts are of one algorithm on one environment, which may be written in several ways.
+///
+/// # Errors
+/// [`Stop`] with code 2 that names the pair.
+pub fn check_apart(parts: &[StudyPart]) -> Result<(), Stop> {
+    for (number, part) in parts.iter().enumerate() {
+        if parts[..number].iter().any(|other| other.name() == part.name()) {
+            let message = format!("{} is there twice: two of the environments are the same one", part.name());
+            return Err(
+                Stop::user(message).hint("name each environment once; parameters may have these values by default")
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Waits for processes that still write in folders of these runs, and checks that so many folders can be open.
+///
+/// # Errors
+/// As [`PlannedRun::wait`].
+pub fn settle<'a>(parts: impl IntoIterator<Item = &'a StudyPart>) -> Result<(), Stop> {
+    let parts: Vec<&StudyPart> = parts.into_iter().collect();
+    let most = parts.iter().map(|part| part.runs.len()).max().unwrap_or(0);
+    run_folder::check_descriptors(most)?;
+    parts.iter().flat_map(|part| &part.runs).try_for_each(PlannedRun::wait)
+}
