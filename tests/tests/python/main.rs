@@ -22,6 +22,7 @@ mod metaworld;
 mod presets;
 mod repeat;
 mod spaces;
+mod tensorboard;
 
 thread_local! {
     /// Lines that were shown.
