@@ -26,6 +26,7 @@ pub mod fits;
 pub mod gif;
 pub mod gpus;
 pub mod history;
+pub mod json;
 pub mod keep;
 pub mod kept;
 pub mod kinds;

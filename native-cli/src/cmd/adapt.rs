@@ -4,6 +4,8 @@ use crate::adaptation_plot;
 use crate::args;
 use crate::controls::{controls, play};
 use crate::device::DeviceArgs;
+use crate::json::adapt::{AdaptLine, Adapted, Returns};
+use crate::json::{JsonArgs, VERSION, finite};
 use crate::known;
 use crate::meta_test::{self, MetaTestArgs};
 use crate::metrics::number;
@@ -17,6 +19,7 @@ use crate::sheet::Sheet;
 use crate::stats;
 use quickstudy_core::Error;
 use quickstudy_core::algo::Family;
+use quickstudy_core::backend::Device;
 use quickstudy_core::env::{Classes, EnvDef};
 use quickstudy_core::host::EnvPlace;
 use quickstudy_core::meta::{Performance, TestSizes, by_class};
@@ -48,7 +51,8 @@ Examples:
   quickstudy adapt runs/point-corner-promp-s0 --tasks 200 --inner-steps 3
   quickstudy adapt runs/point-corner-promp-s0 --stochastic --out pictures
   quickstudy adapt runs/bandit-rl2-ppo-s0 --n-exploration-eps 10 \\
-      --n-test-episodes 10 --n-test-tasks 5")]
+      --n-test-episodes 10 --n-test-tasks 5
+  quickstudy adapt runs/point-corner-promp-s0 --json   an object on each line")]
 pub struct AdaptArgs {
     /// Run folder, or a snapshot file
     #[arg(value_name = "DIR")]
@@ -87,6 +91,9 @@ pub struct AdaptArgs {
     /// Write steps.csv as well: states, actions and rewards of each task's first rollout, stage by stage
     #[arg(long)]
     pub steps: bool,
+    /// Results as lines of JSON
+    #[command(flatten)]
+    pub json: JsonArgs,
     /// Format of the pictures
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
@@ -105,6 +112,7 @@ pub struct AdaptArgs {
 /// written; with code 1 if adaptation fails.
 pub fn run(args: &AdaptArgs) -> Result<(), Stop> {
     args.python.set();
+    args.json.reserve([])?;
     let path = run_folder::policy(&args.run, args.last, args.best)?;
     let bytes = run_folder::read(&path)?;
     let device = args.device.open()?;
@@ -113,7 +121,7 @@ pub fn run(args: &AdaptArgs) -> Result<(), Stop> {
         Stop { message: format!("{}: {}", path.display(), stop.message), ..stop }
     })?;
     if let Some(sizes) = args.meta_test.sizes(args.tasks) {
-        return measure(args, &path, &mut policy, sizes);
+        return measure(args, &path, &mut policy, &device, sizes);
     }
     let count = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
     let (by, other, misplaced) = match policy.family() {
@@ -153,6 +161,12 @@ pub fn run(args: &AdaptArgs) -> Result<(), Stop> {
     headline(args, &path, &policy, adaptation.tasks.len());
     std::fs::create_dir_all(&folder).map_err(|error| run_folder::cannot("create", &folder, &error))?;
     let rollouts = adaptation.stages[0].returns[0].len();
+    args.json.write(&AdaptLine::Adaptation {
+        version: VERSION,
+        policy: adapted(args, &path, &policy, &device, adaptation.tasks.len()),
+        unit: unit_name(adaptation.unit).to_owned(),
+        rollouts,
+    })?;
     let picture = |name: &str, sheet: &Sheet| -> Result<(String, Vec<u8>), Stop> {
         Ok((format!("{name}.{}", args.format.extension()), sheet.encode(args.format)?))
     };
@@ -169,17 +183,23 @@ pub fn run(args: &AdaptArgs) -> Result<(), Stop> {
         let path = folder.join(name);
         output::write(&path, bytes)?;
         output::say_written(&path, "");
+        args.json.write_file(&path)?;
     }
-    let mut lines = summary(&adaptation, policy.env().spec().classes.as_ref());
+    let classes = policy.env().spec().classes.as_ref();
+    let mut results = results(&adaptation, classes);
+    let mut lines = summary(&adaptation, classes);
     // The last line is for programs.
-    let last = lines.pop();
-    if let Some(env) = env {
-        lines.extend(beside(env, &adaptation, rollouts, args.seed)?);
+    let (last, result) = (lines.pop(), results.pop());
+    for (name, returns) in env.map(|env| beside(env, &adaptation, rollouts, args.seed)).transpose()?.unwrap_or_default()
+    {
+        let mean = stats::mean(&returns);
+        lines.push(format!("beside it    return {mean:>9.3}   {}   {name}", interval(&returns, 3)));
+        results.push(AdaptLine::Control { name, returns: Returns::of(&returns) });
     }
     for line in lines.into_iter().chain(last) {
         say(&line);
     }
-    Ok(())
+    results.iter().chain(&result).try_for_each(|line| args.json.write(line))
 }
 
 /// The folder for what is written.
@@ -188,6 +208,29 @@ fn folder(args: &AdaptArgs) -> PathBuf {
         true => args.run.clone(),
         false => args.run.parent().map(Path::to_path_buf).unwrap_or_default(),
     })
+}
+
+/// The policy and its tasks, in lines of JSON.
+fn adapted(args: &AdaptArgs, path: &Path, policy: &Evaluator, device: &Device, tasks: usize) -> Adapted {
+    Adapted {
+        path: path.display().to_string(),
+        environment: policy.env().spec().name.clone(),
+        algorithm: policy.algorithm().to_owned(),
+        seed: policy.trained_seed(),
+        steps: policy.env_steps(),
+        sampled: args.stochastic || policy.draws_only(),
+        tasks,
+        task_seed: args.seed,
+        device: args.device.describe(device),
+    }
+}
+
+fn unit_name(unit: StageUnit) -> &'static str {
+    match unit {
+        StageUnit::GradientSteps => "gradient_steps",
+        StageUnit::Episodes => "episodes",
+        StageUnit::Steps(_) => "steps",
+    }
 }
 
 fn title(policy: &Evaluator) -> String {
@@ -206,7 +249,13 @@ fn headline(args: &AdaptArgs, path: &Path, policy: &Evaluator, tasks: usize) {
 }
 
 /// Explores, adapts and measures, in a meta-test's own sizes.
-fn measure(args: &AdaptArgs, path: &Path, policy: &mut Evaluator, sizes: TestSizes) -> Result<(), Stop> {
+fn measure(
+    args: &AdaptArgs,
+    path: &Path,
+    policy: &mut Evaluator,
+    device: &Device,
+    sizes: TestSizes,
+) -> Result<(), Stop> {
     const FILE: &str = "meta_test.csv";
     let stages = [("rollouts", args.rollouts), ("inner-steps", args.inner_steps), ("episodes", args.episodes)];
     let misplaced = stages.into_iter().find(|(_, value)| value.is_some()).map(|(flag, _)| flag);
@@ -227,14 +276,25 @@ fn measure(args: &AdaptArgs, path: &Path, policy: &mut Evaluator, sizes: TestSiz
     say(&format!(
         "{n_exploration_eps} episodes of exploration + {n_test_episodes} that are measured × {n_test_tasks} tasks"
     ));
+    args.json.write(&AdaptLine::MetaTest {
+        version: VERSION,
+        policy: adapted(args, path, policy, device, n_test_tasks),
+        exploration_episodes: n_exploration_eps,
+        test_episodes: n_test_episodes,
+    })?;
     std::fs::create_dir_all(&folder).map_err(|error| run_folder::cannot("create", &folder, &error))?;
     let file = folder.join(FILE);
     output::write(&file, meta_test::table(&episodes, sizes).as_bytes())?;
     output::say_written(&file, "");
-    meta_test::lines(&episodes, policy.env().spec().classes.as_ref()).iter().for_each(|line| say(line));
+    args.json.write_file(&file)?;
+    let classes = policy.env().spec().classes.as_ref();
+    meta_test::lines(&episodes, classes).iter().for_each(|line| say(line));
+    for (name, value) in meta_test::measures(&episodes, classes) {
+        args.json.write(&AdaptLine::Measure { name, value: finite(value) })?;
+    }
     let mean = stats::mean(&episodes.iter().map(|episode| episode.ret).collect::<Vec<_>>());
     say(&format!("after {mean:.4} tasks {n_test_tasks}"));
-    Ok(())
+    args.json.write(&AdaptLine::Result { before: None, after: finite(mean), tasks: n_test_tasks })
 }
 
 /// An error about a number names the flag that it was given by.
@@ -248,20 +308,15 @@ fn by_flag(error: Error) -> Stop {
     }
 }
 
-/// Returns on the same tasks of policies that need no training.
-fn beside(env: &EnvDef, adaptation: &Adaptation, rollouts: usize, seed: u64) -> Result<Vec<String>, Stop> {
-    let mut lines = Vec::new();
+/// Policies that need no training, each with its returns on the same tasks.
+fn beside(env: &EnvDef, adaptation: &Adaptation, rollouts: usize, seed: u64) -> Result<Vec<(String, Vec<f64>)>, Stop> {
+    let mut all = Vec::new();
     let sizes = [rollouts, adaptation.episodes, adaptation.horizon];
     for mut control in controls(env) {
         let returns = play(&mut *control, env, &adaptation.tasks, sizes, seed).map_err(Stop::from)?;
-        lines.push(format!(
-            "beside it    return {:>9.3}   {}   {}",
-            stats::mean(&returns),
-            interval(&returns, 3),
-            control.name()
-        ));
+        all.push((control.name(), returns));
     }
-    Ok(lines)
+    Ok(all)
 }
 
 /// One row per task, stage and rollout.
@@ -316,6 +371,42 @@ fn success_text(of: &Performance) -> String {
     part(of.success_rate, "   success") + &part(of.success_at_end_rate, ", at the end")
 }
 
+/// The return of each task's whole trial: that of all stages.
+fn trials(adaptation: &Adaptation) -> Vec<f64> {
+    let mut trials = vec![0.0; adaptation.tasks.len()];
+    for stage in &adaptation.stages {
+        trials.iter_mut().zip(stage.task_means()).for_each(|(sum, mean)| *sum += mean);
+    }
+    trials
+}
+
+/// The numbers of [`summary`], as lines of JSON.
+fn results(adaptation: &Adaptation, classes: Option<&Classes>) -> Vec<AdaptLine> {
+    let mut lines = Vec::new();
+    let mut ends = Vec::new();
+    for (k, stage) in adaptation.stages.iter().enumerate() {
+        let (means, performance) = (stage.task_means(), stage.performance(0));
+        lines.push(AdaptLine::Stage {
+            stage: k,
+            name: adaptation_plot::stage_name(adaptation.unit, k),
+            returns: Returns::of(&means),
+            worst_task: finite(means.iter().copied().fold(f64::INFINITY, f64::min)),
+            success_rate: finite(performance.success_rate),
+            success_at_end_rate: finite(performance.success_at_end_rate),
+        });
+        let of_classes = classes.map(|classes| by_class(classes, &stage.outcomes)).unwrap_or_default();
+        let of_class = |(class, outcomes): (_, Vec<_>)| AdaptLine::class(k, class, &Performance::of(0, &outcomes));
+        lines.extend(of_classes.into_iter().map(of_class));
+        ends.push(stats::mean(&means));
+    }
+    if adaptation.unit != StageUnit::GradientSteps {
+        lines.push(AdaptLine::Trial { returns: Returns::of(&trials(adaptation)) });
+    }
+    let [before, after] = [ends.first(), ends.last()].map(|mean| mean.copied().and_then(finite));
+    lines.push(AdaptLine::Result { before, after, tasks: adaptation.tasks.len() });
+    lines
+}
+
 fn summary(adaptation: &Adaptation, classes: Option<&Classes>) -> Vec<String> {
     let mut lines = Vec::new();
     let mut ends = Vec::new();
@@ -337,10 +428,7 @@ fn summary(adaptation: &Adaptation, classes: Option<&Classes>) -> Vec<String> {
         ends.push(stats::mean(&means));
     }
     if adaptation.unit != StageUnit::GradientSteps {
-        let mut trials = vec![0.0; adaptation.tasks.len()];
-        for stage in &adaptation.stages {
-            trials.iter_mut().zip(stage.task_means()).for_each(|(sum, mean)| *sum += mean);
-        }
+        let trials = trials(adaptation);
         lines.push(format!("whole trial  return {:>9.3}   {}", stats::mean(&trials), interval(&trials, 3)));
     }
     let (first, last) = (ends.first().copied().unwrap_or(f64::NAN), ends.last().copied().unwrap_or(f64::NAN));
