@@ -1,4 +1,4 @@
-"""Compares what Weights & Biases (offline) and MLflow have stored with the files of runs: check-tracking.py RUNS."""
+"""Compares what Weights & Biases (offline) and MLflow have stored with the files of runs: check-tracking.py RUN…"""
 
 import json
 import struct
@@ -46,8 +46,8 @@ def offline_runs():
         yield name, config, rows, summary
 
 
-def main(folder):
-    runs = {path.name: path for path in Path(folder).iterdir()}
+def main(folders):
+    runs = {path.name: path for path in map(Path, folders)}
     wandb_runs = {name: rest for name, *rest in offline_runs()}
     mlflow_runs = mlflow.search_runs(experiment_names=["quickstudy"], output_format="list")
     mlflow_runs = {run.info.run_name: run for run in mlflow_runs}
@@ -79,4 +79,4 @@ def main(folder):
     print(f"live: {len(rows)} rows")
 
 
-main(sys.argv[1])
+main(sys.argv[1:])

@@ -32,10 +32,11 @@ quickstudy train ppo --env cartpole --seed 0..2 --steps 20k >train.log 2>&1 || {
   cat train.log >&2
   exit 1
 }
-"$python" to_wandb.py runs/*
-"$python" to_mlflow.py runs/*
+runs=(runs/*)
+"$python" to_wandb.py "${runs[@]}"
+"$python" to_mlflow.py "${runs[@]}"
 "$python" live.py >live.log 2>&1 || {
   cat live.log >&2
   exit 1
 }
-"$python" "$check" runs
+"$python" "$check" "${runs[@]}"

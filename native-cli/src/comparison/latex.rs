@@ -18,9 +18,15 @@ fn section(section: &Section) -> String {
     }
     let cells = |row: &[String]| format!("{} \\\\\n", row.join(" & "));
     let head: Vec<String> = section.head.iter().map(|name| escaped(name)).collect();
-    let rows: String =
-        section.rows.iter().map(|row| cells(&row.iter().map(|cell| escaped(cell)).collect::<Vec<_>>())).collect();
-    let columns: String = (0..head.len()).map(|column| alignment(section, column)).collect();
+    let columns: Vec<&str> = (0..head.len()).map(|column| alignment(section, column)).collect();
+    // Lines that are not stretched; a row's end would be another command there, but the last column is of numbers.
+    let cell = |(text, column): (&String, &&str)| match *column {
+        LINES => format!("\\raggedright {}", escaped(text)),
+        _ => escaped(text),
+    };
+    let row = |row: &Vec<String>| cells(&row.iter().zip(&columns).map(cell).collect::<Vec<_>>());
+    let rows: String = section.rows.iter().map(row).collect();
+    let columns = columns.concat();
     let caption: Vec<String> = std::iter::once(title + ".").chain(lines).collect();
     format!(
         "\\begin{{table}}\n\\centering\n\\caption{{{}}}\n\\smallskip\n\\begin{{tabular}}{{{columns}}}\n\\toprule\n\
@@ -29,6 +35,9 @@ fn section(section: &Section) -> String {
         cells(&head)
     )
 }
+
+/// A column of texts in lines.
+const LINES: &str = "p{0.3\\linewidth}";
 
 /// The letter of a column: numbers and intervals stand on the right, and long texts, as of many environments, in lines
 /// of a part of the page.
@@ -39,7 +48,7 @@ fn alignment(section: &Section, column: usize) -> &'static str {
     if cells().all(is_number) {
         "r"
     } else if cells().any(|cell| cell.chars().count() > LONG) {
-        "p{0.35\\linewidth}"
+        LINES
     } else {
         "l"
     }
@@ -102,6 +111,6 @@ mod tests {
         let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
         let rows = vec![row(["ppo", "-1.50", "cartpole"]), row(["", "–", "cartpole, pendulum, acrobot, bandit"])];
         let section = Section { head: vec!["a", "b", "c"], rows, ..Section::default() };
-        assert_eq!([0, 1, 2].map(|column| alignment(&section, column)), ["l", "r", "p{0.35\\linewidth}"]);
+        assert_eq!([0, 1, 2].map(|column| alignment(&section, column)), ["l", "r", LINES]);
     }
 }

@@ -67,7 +67,8 @@ mod tests {
 
     #[test]
     fn an_end_stands_until_the_run_goes_on_and_the_beginning_stays() {
-        let folder = RunFolder::create(&scratch("session-info").join("run")).unwrap();
+        let dir = scratch("session-info");
+        let folder = RunFolder::create(&dir.join("run")).unwrap();
         folder.write(file::CONFIG, b"steps = 5\n").unwrap();
         begin(&folder).unwrap();
         let began = events(&folder);
