@@ -20,11 +20,12 @@ use crate::stats;
 use quickstudy_core::Error;
 use quickstudy_core::algo::Family;
 use quickstudy_core::backend::Device;
-use quickstudy_core::env::{Classes, EnvDef};
+use quickstudy_core::env::EnvDef;
 use quickstudy_core::host::EnvPlace;
-use quickstudy_core::meta::{Performance, TestSizes, by_class};
-use quickstudy_core::train::{Adaptation, Evaluator, MetaTest, StageUnit};
+use quickstudy_core::meta::TestSizes;
+use quickstudy_core::train::{Adaptation, Evaluator, MetaTest};
 use std::path::{Path, PathBuf};
+use summary::{interval, results, summary, unit_name};
 
 /// Arguments of `quickstudy adapt`.
 #[derive(Debug, clap::Args)]
@@ -225,14 +226,6 @@ fn adapted(args: &AdaptArgs, path: &Path, policy: &Evaluator, device: &Device, t
     }
 }
 
-fn unit_name(unit: StageUnit) -> &'static str {
-    match unit {
-        StageUnit::GradientSteps => "gradient_steps",
-        StageUnit::Episodes => "episodes",
-        StageUnit::Steps(_) => "steps",
-    }
-}
-
 fn title(policy: &Evaluator) -> String {
     format!("{} · {}", policy.env().spec().name, policy.algorithm())
 }
@@ -356,92 +349,14 @@ fn steps(env: &EnvPlace, adaptation: &Adaptation) -> String {
     text
 }
 
-/// The interval of the mean over tasks; a single task has none.
-fn interval(values: &[f64], digits: usize) -> String {
-    match stats::bootstrap95(values, stats::mean) {
-        Some((low, high)) => format!("95 % interval {low:.digits$} to {high:.digits$}"),
-        None => format!("95 % interval {}", stats::NONE),
-    }
-}
-
-/// The share of episodes with a success, and of those that end with one; nothing where it is not known.
-fn success_text(of: &Performance) -> String {
-    let part =
-        |rate: f64, what: &str| if rate.is_nan() { String::new() } else { format!("{what} {:.0} %", 100.0 * rate) };
-    part(of.success_rate, "   success") + &part(of.success_at_end_rate, ", at the end")
-}
-
-/// The return of each task's whole trial: that of all stages.
-fn trials(adaptation: &Adaptation) -> Vec<f64> {
-    let mut trials = vec![0.0; adaptation.tasks.len()];
-    for stage in &adaptation.stages {
-        trials.iter_mut().zip(stage.task_means()).for_each(|(sum, mean)| *sum += mean);
-    }
-    trials
-}
-
-/// The numbers of [`summary`], as lines of JSON.
-fn results(adaptation: &Adaptation, classes: Option<&Classes>) -> Vec<AdaptLine> {
-    let mut lines = Vec::new();
-    let mut ends = Vec::new();
-    for (k, stage) in adaptation.stages.iter().enumerate() {
-        let (means, performance) = (stage.task_means(), stage.performance(0));
-        lines.push(AdaptLine::Stage {
-            stage: k,
-            name: adaptation_plot::stage_name(adaptation.unit, k),
-            returns: Returns::of(&means),
-            worst_task: finite(means.iter().copied().fold(f64::INFINITY, f64::min)),
-            success_rate: finite(performance.success_rate),
-            success_at_end_rate: finite(performance.success_at_end_rate),
-        });
-        let of_classes = classes.map(|classes| by_class(classes, &stage.outcomes)).unwrap_or_default();
-        let of_class = |(class, outcomes): (_, Vec<_>)| AdaptLine::class(k, class, &Performance::of(0, &outcomes));
-        lines.extend(of_classes.into_iter().map(of_class));
-        ends.push(stats::mean(&means));
-    }
-    if adaptation.unit != StageUnit::GradientSteps {
-        lines.push(AdaptLine::Trial { returns: Returns::of(&trials(adaptation)) });
-    }
-    let [before, after] = [ends.first(), ends.last()].map(|mean| mean.copied().and_then(finite));
-    lines.push(AdaptLine::Result { before, after, tasks: adaptation.tasks.len() });
-    lines
-}
-
-fn summary(adaptation: &Adaptation, classes: Option<&Classes>) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut ends = Vec::new();
-    for (k, stage) in adaptation.stages.iter().enumerate() {
-        let means = stage.task_means();
-        let worst = means.iter().copied().fold(f64::INFINITY, f64::min);
-        let name = adaptation_plot::stage_name(adaptation.unit, k);
-        let success = success_text(&stage.performance(0));
-        lines.push(format!(
-            "{name:<12} return {:>9.2}   {}   worst task {worst:.2}{success}",
-            stats::mean(&means),
-            interval(&means, 2)
-        ));
-        for (class, outcomes) in classes.map(|classes| by_class(classes, &stage.outcomes)).unwrap_or_default() {
-            let of_class = Performance::of(0, &outcomes);
-            let (mean, success) = (of_class.mean, success_text(&of_class));
-            lines.push(format!("  {class:<24} return {mean:>9.2}{success}"));
-        }
-        ends.push(stats::mean(&means));
-    }
-    if adaptation.unit != StageUnit::GradientSteps {
-        let trials = trials(adaptation);
-        lines.push(format!("whole trial  return {:>9.3}   {}", stats::mean(&trials), interval(&trials, 3)));
-    }
-    let (first, last) = (ends.first().copied().unwrap_or(f64::NAN), ends.last().copied().unwrap_or(f64::NAN));
-    lines.push(format!("before {first:.4} after {last:.4} tasks {}", adaptation.tasks.len()));
-    lines
-}
+mod summary;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quickstudy_core::env::builtin;
+    use quickstudy_core::env::{Classes, builtin};
     use quickstudy_core::meta::EpisodeOutcome;
-    use quickstudy_core::train::{AdaptationStage, PathStep};
+    use quickstudy_core::train::{AdaptationStage, PathStep, StageUnit};
 
     fn adaptation() -> Adaptation {
         let stage = |a: f64, b: f64| AdaptationStage {
@@ -473,6 +388,27 @@ mod tests {
         assert_eq!(lines.last().unwrap(), "before -14.5000 after -1.0000 tasks 2");
         assert!(lines[0].starts_with("before       return    -14.50"), "{}", lines[0]);
         assert!(lines[1].contains("worst task -2.00   success 75 %"), "{}", lines[1]);
+    }
+
+    #[test]
+    fn each_class_of_tasks_has_a_line_of_its_own_in_each_stage() {
+        let mut adaptation = adaptation();
+        for stage in &mut adaptation.stages {
+            let outcomes = stage.outcomes.iter_mut().zip([0, 0, 1, 1]);
+            outcomes.for_each(|(outcome, class)| outcome.class = Some(class));
+        }
+        let classes = Classes { names: ["reach", "push"].map(str::to_owned).to_vec(), held_out: 0 };
+        let lines = results(&adaptation, Some(&classes));
+        let is_push = |line: &&AdaptLine| matches!(line, AdaptLine::Class { class, .. } if class == "push");
+        let found: Vec<String> = lines.iter().filter(is_push).map(|line| crate::json::text(line).unwrap()).collect();
+        let line = |stage: usize, mean: &str| {
+            format!(
+                "{{\"type\":\"class\",\"stage\":{stage},\"class\":\"push\",\"return_mean\":{mean},\
+                 \"success_rate\":1.0,\"success_at_end_rate\":null}}\n"
+            )
+        };
+        assert_eq!(found, [line(0, "-10.0"), line(1, "-1.0")]);
+        assert_eq!(lines.len(), 2 * 3 + 1);
     }
 
     #[test]

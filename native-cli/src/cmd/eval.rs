@@ -285,11 +285,11 @@ fn policy_line(args: &EvalArgs, one: &Evaluated) -> EvalLine {
 }
 
 /// An environment and an algorithm, the mean return of each of their runs or particles, and all episodes of these.
-type Kind = ([String; 2], Vec<f64>, usize);
+type Alike = ([String; 2], Vec<f64>, usize);
 
 /// The runs or particles of each environment and algorithm.
-fn kinds(all: &[Evaluated]) -> Vec<Kind> {
-    let mut kinds: Vec<Kind> = Vec::new();
+fn kinds(all: &[Evaluated]) -> Vec<Alike> {
+    let mut kinds: Vec<Alike> = Vec::new();
     for one in all {
         let name = [one.policy.env().spec().name.clone(), one.policy.algorithm().to_owned()];
         let (mean, episodes) = (stats::mean(&returns(&one.episodes)), one.episodes.len());

@@ -14,8 +14,11 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 
+/// Makes the schemas of the types of lines of a verb.
+type Types = fn() -> Vec<Value>;
+
 /// The verbs in the order of the page, each with its lines.
-const VERBS: [(&str, fn() -> Vec<Value>); 8] = [
+const VERBS: [(&str, Types); 8] = [
     ("eval", types::<EvalLine>),
     ("adapt", types::<AdaptLine>),
     ("plot", types::<PlotLine>),

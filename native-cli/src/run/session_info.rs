@@ -1,7 +1,7 @@
 //! The file that tells TensorBoard's plugin `hparams` the settings of a run, and that it has ended.
 //!
-//! It lies beside the events of the metrics, which the plugin takes the last values from, so that these stay rows alone.
-//! Its name comes before theirs: TensorBoard reads the files of a folder in this order, and waits at the last one.
+//! It lies beside the events of the metrics, which the plugin takes the last values from, so that these stay rows
+//! alone. Its name comes before theirs: TensorBoard reads the files of a folder in this order, and waits at the last.
 
 use crate::metrics::now;
 use crate::outcome::Stop;
