@@ -37,7 +37,7 @@ fn section(section: &Section) -> String {
 }
 
 /// A column of texts in lines.
-const LINES: &str = "p{0.3\\linewidth}";
+const LINES: &str = "p{0.25\\linewidth}";
 
 /// The letter of a column: numbers and intervals stand on the right, and long texts, as of many environments, in lines
 /// of a part of the page.
