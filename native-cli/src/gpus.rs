@@ -11,6 +11,14 @@ pub struct Adapter {
     pub software: bool,
     /// The reason why it cannot be used, if it cannot.
     pub problem: Option<String>,
+    /// Vulkan, Metal, Dx12 or BrowserWebGpu.
+    pub backend: String,
+    /// Driver and its version.
+    pub driver: String,
+    /// Largest tensor, in bytes.
+    pub max_tensor_bytes: u64,
+    /// Storage buffers that one kernel may bind.
+    pub max_bindings: u32,
     /// The lines about it in `quickstudy devices`.
     pub lines: String,
 }
@@ -72,7 +80,7 @@ mod with_wgpu {
             let limits = format!("tensors up to {} MiB, {max_bindings} buffers per kernel", max_tensor_bytes >> 20);
             let unusable = problem.as_ref().map_or(String::new(), |problem| format!("\n        unusable: {problem}"));
             let lines = format!("{name} · {backend}{kind}\n        {driver}\n        {limits}{unusable}");
-            Adapter { name, software, problem, lines }
+            Adapter { name, software, problem, backend, driver, max_tensor_bytes, max_bindings, lines }
         }
     }
 }

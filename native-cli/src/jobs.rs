@@ -2,16 +2,16 @@
 //! `sweep`.
 //!
 //! A process of its own keeps the failure of one training from the others. Each prints lines of JSON
-//! ([`TrainLine`](crate::train_line::TrainLine)), and stops with a snapshot when its standard input ends: however this
+//! ([`TrainLine`](crate::json::train::TrainLine)), and stops with a snapshot when its standard input ends: however this
 //! process ends, nothing goes on without it, and nothing is lost.
 
 mod board;
 mod process;
 
 use crate::activity::{self, Work};
+use crate::json::train::TrainLine;
 use crate::outcome::{INTERRUPTED, Stop};
 use crate::signals;
-use crate::train_line::TrainLine;
 pub use board::Board;
 use process::{JobEvent, JobProcess};
 use std::collections::VecDeque;

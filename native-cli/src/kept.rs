@@ -79,7 +79,8 @@ impl Kept {
         // The policy before the rows: those of its evaluation are on the disk before it, also where the run goes on
         // meanwhile.
         let best = self.copied(file::BEST)?;
-        for name in [file::CONFIG, file::COMMAND, file::VERSION, file::HISTORY, file::CSV, file::JSONL, file::EVENTS] {
+        let metrics = [file::CSV, file::JSONL, file::EVENTS, file::SESSION];
+        for name in [file::CONFIG, file::COMMAND, file::VERSION, file::HISTORY].into_iter().chain(metrics) {
             let (from, to) = (self.run.join(name), folder.join(name));
             if from.is_file() {
                 disk::copy(&from, &to).map_err(|error| cannot_keep(&to, &error, ""))?;

@@ -96,12 +96,18 @@ pub fn rows(episodes: &[Episode], classes: Option<&Classes>, iteration: u64) -> 
 /// The beginning of the names of measures.
 const PREFIX: &str = "MetaTest";
 
+/// The measures of a meta-test that is of no iteration.
+#[must_use]
+pub fn measures(episodes: &[Episode], classes: Option<&Classes>) -> Vec<(String, f64)> {
+    let mut rows = rows(episodes, classes, 0);
+    rows.retain(|(name, _)| !name.ends_with("/Iteration"));
+    rows
+}
+
 /// One line per measure of a meta-test.
 #[must_use]
 pub fn lines(episodes: &[Episode], classes: Option<&Classes>) -> Vec<String> {
-    let rows = rows(episodes, classes, 0).into_iter();
-    let rows = rows.filter(|(name, _)| !name.ends_with("/Iteration"));
-    rows.map(|(name, value)| format!("{name:<42}{:>12}", number(value))).collect()
+    measures(episodes, classes).iter().map(|(name, value)| format!("{name:<42}{:>12}", number(*value))).collect()
 }
 
 /// One row per task and test episode.

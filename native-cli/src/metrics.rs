@@ -286,7 +286,8 @@ pub fn number(value: f64) -> String {
     }
 }
 
-fn now() -> f64 {
+/// Seconds since 1970.
+pub(crate) fn now() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |elapsed| elapsed.as_secs_f64())
 }
 

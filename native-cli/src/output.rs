@@ -6,6 +6,7 @@
 use crate::atomic;
 use crate::outcome::Stop;
 use crate::run_folder;
+use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::{self, Write as _};
@@ -66,10 +67,14 @@ pub fn is_json() -> bool {
     JSON.load(Ordering::Relaxed)
 }
 
-/// Prints an object of JSON as a line of standard output, at once: somebody may be waiting for it.
-pub fn say_line(object: &str) {
-    let mut out = io::stdout().lock();
-    note(writeln!(out, "{object}").and_then(|()| out.flush()));
+/// Prints an object as a line of standard output at once, if lines of JSON are asked for: somebody may wait for it.
+pub fn say_line(object: &impl Serialize) {
+    if is_json()
+        && let Ok(text) = serde_json::to_string(object)
+    {
+        let mut out = io::stdout().lock();
+        note(writeln!(out, "{text}").and_then(|()| out.flush()));
+    }
 }
 
 /// Remembers an error of standard output; a reader that went away is none.

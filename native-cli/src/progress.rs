@@ -1,9 +1,10 @@
 //! Progress: a bar on a terminal, aligned lines elsewhere.
 
 use crate::curve::short_count;
+use crate::json::finite;
+use crate::json::train::TrainLine;
 use crate::output::is_json;
 use crate::ticker::{SILENCE, Ticker};
-use crate::train_line::{TrainLine, finite};
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::VecDeque;

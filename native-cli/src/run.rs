@@ -8,17 +8,19 @@
 use crate::activity::{self, Work};
 use crate::curve::{Plot, Series};
 use crate::history::{History, is_due};
+use crate::json::train::TrainLine;
 use crate::keep::Keep;
 use crate::meta_test;
 use crate::metrics::{MetricsLog, Row, SECONDS, Table};
-use crate::outcome::{NON_FINITE, Stop};
+use crate::outcome::Stop;
 use crate::progress::{Progress, Report, say};
-use crate::run_folder::{RunFolder, cannot_keep, file, shell_quote};
+use crate::run_folder::{RunFolder, cannot_keep, file};
 use crate::segments::SegmentFolder;
-use crate::train_line::TrainLine;
-use crate::{curve, known, stats};
+use crate::{curve, stats};
 use quickstudy_core::env::Classes;
 use quickstudy_core::train::{Episode, Evaluation, Ring};
+pub use resume_hint::resume_command;
+use resume_hint::with_resume_hint;
 pub use saving::save_first;
 use saving::{Changed, save, save_changed};
 use std::collections::BTreeSet;
@@ -130,6 +132,7 @@ impl SeedRun {
     /// [`Stop`] with code 1 if the metrics files cannot be written.
     pub fn create(folder: RunFolder, title: String, config: &str) -> Result<Self, Stop> {
         let log = MetricsLog::create(&folder, config)?;
+        folder.remove(file::SESSION)?;
         Ok(Self::with(folder, title, log, History::default()))
     }
 
@@ -177,7 +180,8 @@ impl SeedRun {
     /// [`Stop`] with code 1 if a file cannot be written or deleted.
     pub fn finish(&mut self) -> Result<(), Stop> {
         self.segments.keep()?;
-        self.draw()
+        self.draw()?;
+        session_info::end(&self.folder)
     }
 
     /// Goes back to the snapshot at `env_steps`, which names `segments`; newer rows of the metrics are cut.
@@ -317,6 +321,7 @@ pub fn run(
     pace: Pace,
     stop_asked: &dyn Fn() -> bool,
 ) -> Result<End, Stop> {
+    runs.iter().try_for_each(|run| session_info::begin(&run.folder))?;
     let mut progress = Progress::new(mean_made(session, runs.len()), session.total_steps(), runs.len() as u64);
     let result = iterate(session, runs, pace, stop_asked, &mut progress);
     progress.finish();
@@ -325,6 +330,9 @@ pub fn run(
     let end = result.map_err(|stop| with_resume_hint(stop, runs))?;
     flushed?;
     runs.iter_mut().try_for_each(SeedRun::draw)?;
+    if end == End::Finished {
+        runs.iter().try_for_each(|run| session_info::end(&run.folder))?;
+    }
     Ok(end)
 }
 
@@ -475,37 +483,8 @@ fn round(value: f64, per_unit: f64) -> f64 {
     (value * per_unit).round() / per_unit
 }
 
-/// `quickstudy train --resume DIR…` for these runs.
-#[must_use]
-pub fn resume_command<'a>(runs: impl IntoIterator<Item = &'a SeedRun>) -> String {
-    let mut command = format!("{} train --resume", known::program());
-    for run in runs {
-        command.push(' ');
-        command.push_str(&shell_quote(run.folder.path()));
-    }
-    command
-}
-
-/// Says how to go on from the snapshots that there are.
-fn with_resume_hint(mut stop: Stop, runs: &[SeedRun]) -> Stop {
-    let intact: Vec<&SeedRun> = runs.iter().filter(|run| run.folder.resumable() && run.segments.whole()).collect();
-    if intact.is_empty() {
-        return stop;
-    }
-    let first = match (stop.hint.is_empty(), intact.len() == runs.len()) {
-        (false, _) => stop.hint.clone(),
-        (true, true) => "the last snapshot is intact".to_owned(),
-        (true, false) => format!("{} of {} runs still have their last snapshot", intact.len(), runs.len()),
-    };
-    let command = resume_command(intact);
-    stop.hint = if stop.code == NON_FINITE {
-        format!("{first}; `{command} --debug` names the operation where it begins")
-    } else {
-        format!("{first}; continue with `{command}`")
-    };
-    stop
-}
-
+mod resume_hint;
 mod saving;
+mod session_info;
 #[cfg(test)]
 mod tests;

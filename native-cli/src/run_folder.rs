@@ -6,6 +6,7 @@
 //!   command.txt         the commands that made it, one per line
 //!   version.json        program version, operating system, device
 //!   metrics.csv  metrics.jsonl  events.out.tfevents.quickstudy
+//!   events.out.tfevents.hparams  its settings and whether it has ended, for TensorBoard
 //!   last.safetensors    everything needed to resume, bit for bit
 //!   segments/           with a replay memory, its rows, which last.safetensors names
 //!   snapshots/          those that are kept beside it, by their environment steps
@@ -53,6 +54,8 @@ pub mod file {
     pub const JSONL: &str = "metrics.jsonl";
     /// TensorBoard events. One constant name, so that a resumed run continues the same file.
     pub const EVENTS: &str = "events.out.tfevents.quickstudy";
+    /// TensorBoard events about settings and the end of the run.
+    pub const SESSION: &str = "events.out.tfevents.hparams";
     /// Snapshot to resume from.
     pub const LAST: &str = "last.safetensors";
     /// Folder of the segments that it names.
@@ -71,8 +74,8 @@ pub mod file {
     /// Points of the learning curve and the best evaluation, from which a run goes on.
     pub const HISTORY: &str = "curve.csv";
     /// All that are files.
-    pub const ALL: [&str; 12] =
-        [CONFIG, COMMAND, VERSION, CSV, JSONL, EVENTS, LAST, BEST, CURVE, LOCK, HISTORY, COPYING];
+    pub const ALL: [&str; 13] =
+        [CONFIG, COMMAND, VERSION, CSV, JSONL, EVENTS, SESSION, LAST, BEST, CURVE, LOCK, HISTORY, COPYING];
 }
 
 /// An open run folder, locked for writing until dropped.

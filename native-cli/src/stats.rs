@@ -6,6 +6,17 @@ pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
+/// The middle value, or the mean of the middle two; NaN for no values.
+#[must_use]
+pub fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => f64::NAN,
+        n => (sorted[n / 2] + sorted[n - 1 - n / 2]) / 2.0,
+    }
+}
+
 /// Standard error of the mean (sample standard deviation over √n); none for fewer than two values, which tell nothing
 /// about it.
 #[must_use]
@@ -120,7 +131,8 @@ mod tests {
         // One value has no error, which is not an error of 0.
         assert_eq!((standard_error(&[4.0]), standard_error(&[])), (None, None));
         assert_eq!([error_text(None), error_text(Some(0.25))], ["–", "0.2500"]);
-        assert!(mean(&[]).is_nan());
+        assert!(mean(&[]).is_nan() && median(&[]).is_nan());
+        assert_eq!([median(&[7.0, 1.0, 2.0]), median(&[4.0, 1.0, 2.0, 9.0])], [2.0, 3.0]);
     }
 
     #[test]

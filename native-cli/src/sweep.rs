@@ -93,7 +93,7 @@ fn train(
         owners.extend(of_trial.iter().map(|_| *number));
         jobs.extend(of_trial);
     }
-    let mut ends = jobs::run(&jobs, at_once, &mut Board::new(&jobs))?;
+    let mut ends = jobs::run(&jobs, at_once, &mut Board::new(&jobs).without_lines())?;
     for number in &wanted {
         trials[*number].part.look()?;
     }

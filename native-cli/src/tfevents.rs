@@ -1,8 +1,10 @@
-//! TensorBoard event files: scalars and text.
+//! TensorBoard event files: scalars, text, and in `hparams` the settings of runs.
 //!
 //! An event file is a sequence of records `length u64, masked crc of length u32, data, masked crc of data u32` (all
 //! little-endian), and each record is a protobuf `Event`. Field numbers are those of TensorBoard's `event.proto`,
 //! `summary.proto` and `tensor.proto`; only the handful used here are written.
+
+pub mod hparams;
 
 use crate::metrics::rows::{self, TextRow};
 use crate::metrics::{ENV_STEPS, number};

@@ -9,6 +9,7 @@ pub mod golden;
 pub mod gpu;
 pub mod hosted;
 pub mod inputs;
+pub mod json_schema;
 pub mod panel;
 pub mod process;
 pub mod python;

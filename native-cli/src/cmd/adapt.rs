@@ -4,6 +4,8 @@ use crate::adaptation_plot;
 use crate::args;
 use crate::controls::{controls, play};
 use crate::device::DeviceArgs;
+use crate::json::adapt::{AdaptLine, Adapted, Returns};
+use crate::json::{JsonArgs, VERSION, finite};
 use crate::known;
 use crate::meta_test::{self, MetaTestArgs};
 use crate::metrics::number;
@@ -17,11 +19,13 @@ use crate::sheet::Sheet;
 use crate::stats;
 use quickstudy_core::Error;
 use quickstudy_core::algo::Family;
-use quickstudy_core::env::{Classes, EnvDef};
+use quickstudy_core::backend::Device;
+use quickstudy_core::env::EnvDef;
 use quickstudy_core::host::EnvPlace;
-use quickstudy_core::meta::{Performance, TestSizes, by_class};
-use quickstudy_core::train::{Adaptation, Evaluator, MetaTest, StageUnit};
+use quickstudy_core::meta::TestSizes;
+use quickstudy_core::train::{Adaptation, Evaluator, MetaTest};
 use std::path::{Path, PathBuf};
+use summary::{interval, results, summary, unit_name};
 
 /// Arguments of `quickstudy adapt`.
 #[derive(Debug, clap::Args)]
@@ -48,7 +52,8 @@ Examples:
   quickstudy adapt runs/point-corner-promp-s0 --tasks 200 --inner-steps 3
   quickstudy adapt runs/point-corner-promp-s0 --stochastic --out pictures
   quickstudy adapt runs/bandit-rl2-ppo-s0 --n-exploration-eps 10 \\
-      --n-test-episodes 10 --n-test-tasks 5")]
+      --n-test-episodes 10 --n-test-tasks 5
+  quickstudy adapt runs/point-corner-promp-s0 --json   an object on each line")]
 pub struct AdaptArgs {
     /// Run folder, or a snapshot file
     #[arg(value_name = "DIR")]
@@ -87,6 +92,9 @@ pub struct AdaptArgs {
     /// Write steps.csv as well: states, actions and rewards of each task's first rollout, stage by stage
     #[arg(long)]
     pub steps: bool,
+    /// Results as lines of JSON
+    #[command(flatten)]
+    pub json: JsonArgs,
     /// Format of the pictures
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
@@ -105,6 +113,7 @@ pub struct AdaptArgs {
 /// written; with code 1 if adaptation fails.
 pub fn run(args: &AdaptArgs) -> Result<(), Stop> {
     args.python.set();
+    args.json.reserve([])?;
     let path = run_folder::policy(&args.run, args.last, args.best)?;
     let bytes = run_folder::read(&path)?;
     let device = args.device.open()?;
@@ -113,7 +122,7 @@ pub fn run(args: &AdaptArgs) -> Result<(), Stop> {
         Stop { message: format!("{}: {}", path.display(), stop.message), ..stop }
     })?;
     if let Some(sizes) = args.meta_test.sizes(args.tasks) {
-        return measure(args, &path, &mut policy, sizes);
+        return measure(args, &path, &mut policy, &device, sizes);
     }
     let count = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
     let (by, other, misplaced) = match policy.family() {
@@ -153,6 +162,12 @@ pub fn run(args: &AdaptArgs) -> Result<(), Stop> {
     headline(args, &path, &policy, adaptation.tasks.len());
     std::fs::create_dir_all(&folder).map_err(|error| run_folder::cannot("create", &folder, &error))?;
     let rollouts = adaptation.stages[0].returns[0].len();
+    args.json.write(&AdaptLine::Adaptation {
+        version: VERSION,
+        policy: adapted(args, &path, &policy, &device, adaptation.tasks.len()),
+        unit: unit_name(adaptation.unit).to_owned(),
+        rollouts,
+    })?;
     let picture = |name: &str, sheet: &Sheet| -> Result<(String, Vec<u8>), Stop> {
         Ok((format!("{name}.{}", args.format.extension()), sheet.encode(args.format)?))
     };
@@ -169,17 +184,23 @@ pub fn run(args: &AdaptArgs) -> Result<(), Stop> {
         let path = folder.join(name);
         output::write(&path, bytes)?;
         output::say_written(&path, "");
+        args.json.write_file(&path)?;
     }
-    let mut lines = summary(&adaptation, policy.env().spec().classes.as_ref());
+    let classes = policy.env().spec().classes.as_ref();
+    let mut results = results(&adaptation, classes);
+    let mut lines = summary(&adaptation, classes);
     // The last line is for programs.
-    let last = lines.pop();
-    if let Some(env) = env {
-        lines.extend(beside(env, &adaptation, rollouts, args.seed)?);
+    let (last, result) = (lines.pop(), results.pop());
+    for (name, returns) in env.map(|env| beside(env, &adaptation, rollouts, args.seed)).transpose()?.unwrap_or_default()
+    {
+        let mean = stats::mean(&returns);
+        lines.push(format!("beside it    return {mean:>9.3}   {}   {name}", interval(&returns, 3)));
+        results.push(AdaptLine::Control { name, returns: Returns::of(&returns) });
     }
     for line in lines.into_iter().chain(last) {
         say(&line);
     }
-    Ok(())
+    results.iter().chain(&result).try_for_each(|line| args.json.write(line))
 }
 
 /// The folder for what is written.
@@ -188,6 +209,21 @@ fn folder(args: &AdaptArgs) -> PathBuf {
         true => args.run.clone(),
         false => args.run.parent().map(Path::to_path_buf).unwrap_or_default(),
     })
+}
+
+/// The policy and its tasks, in lines of JSON.
+fn adapted(args: &AdaptArgs, path: &Path, policy: &Evaluator, device: &Device, tasks: usize) -> Adapted {
+    Adapted {
+        path: path.display().to_string(),
+        environment: policy.env().spec().name.clone(),
+        algorithm: policy.algorithm().to_owned(),
+        seed: policy.trained_seed(),
+        steps: policy.env_steps(),
+        sampled: args.stochastic || policy.draws_only(),
+        tasks,
+        task_seed: args.seed,
+        device: args.device.describe(device),
+    }
 }
 
 fn title(policy: &Evaluator) -> String {
@@ -206,7 +242,13 @@ fn headline(args: &AdaptArgs, path: &Path, policy: &Evaluator, tasks: usize) {
 }
 
 /// Explores, adapts and measures, in a meta-test's own sizes.
-fn measure(args: &AdaptArgs, path: &Path, policy: &mut Evaluator, sizes: TestSizes) -> Result<(), Stop> {
+fn measure(
+    args: &AdaptArgs,
+    path: &Path,
+    policy: &mut Evaluator,
+    device: &Device,
+    sizes: TestSizes,
+) -> Result<(), Stop> {
     const FILE: &str = "meta_test.csv";
     let stages = [("rollouts", args.rollouts), ("inner-steps", args.inner_steps), ("episodes", args.episodes)];
     let misplaced = stages.into_iter().find(|(_, value)| value.is_some()).map(|(flag, _)| flag);
@@ -227,14 +269,25 @@ fn measure(args: &AdaptArgs, path: &Path, policy: &mut Evaluator, sizes: TestSiz
     say(&format!(
         "{n_exploration_eps} episodes of exploration + {n_test_episodes} that are measured × {n_test_tasks} tasks"
     ));
+    args.json.write(&AdaptLine::MetaTest {
+        version: VERSION,
+        policy: adapted(args, path, policy, device, n_test_tasks),
+        exploration_episodes: n_exploration_eps,
+        test_episodes: n_test_episodes,
+    })?;
     std::fs::create_dir_all(&folder).map_err(|error| run_folder::cannot("create", &folder, &error))?;
     let file = folder.join(FILE);
     output::write(&file, meta_test::table(&episodes, sizes).as_bytes())?;
     output::say_written(&file, "");
-    meta_test::lines(&episodes, policy.env().spec().classes.as_ref()).iter().for_each(|line| say(line));
+    args.json.write_file(&file)?;
+    let classes = policy.env().spec().classes.as_ref();
+    meta_test::lines(&episodes, classes).iter().for_each(|line| say(line));
+    for (name, value) in meta_test::measures(&episodes, classes) {
+        args.json.write(&AdaptLine::Measure { name, value: finite(value) })?;
+    }
     let mean = stats::mean(&episodes.iter().map(|episode| episode.ret).collect::<Vec<_>>());
     say(&format!("after {mean:.4} tasks {n_test_tasks}"));
-    Ok(())
+    args.json.write(&AdaptLine::Result { before: None, after: finite(mean), tasks: n_test_tasks })
 }
 
 /// An error about a number names the flag that it was given by.
@@ -248,20 +301,15 @@ fn by_flag(error: Error) -> Stop {
     }
 }
 
-/// Returns on the same tasks of policies that need no training.
-fn beside(env: &EnvDef, adaptation: &Adaptation, rollouts: usize, seed: u64) -> Result<Vec<String>, Stop> {
-    let mut lines = Vec::new();
+/// Policies that need no training, each with its returns on the same tasks.
+fn beside(env: &EnvDef, adaptation: &Adaptation, rollouts: usize, seed: u64) -> Result<Vec<(String, Vec<f64>)>, Stop> {
+    let mut all = Vec::new();
     let sizes = [rollouts, adaptation.episodes, adaptation.horizon];
     for mut control in controls(env) {
         let returns = play(&mut *control, env, &adaptation.tasks, sizes, seed).map_err(Stop::from)?;
-        lines.push(format!(
-            "beside it    return {:>9.3}   {}   {}",
-            stats::mean(&returns),
-            interval(&returns, 3),
-            control.name()
-        ));
+        all.push((control.name(), returns));
     }
-    Ok(lines)
+    Ok(all)
 }
 
 /// One row per task, stage and rollout.
@@ -301,59 +349,14 @@ fn steps(env: &EnvPlace, adaptation: &Adaptation) -> String {
     text
 }
 
-/// The interval of the mean over tasks; a single task has none.
-fn interval(values: &[f64], digits: usize) -> String {
-    match stats::bootstrap95(values, stats::mean) {
-        Some((low, high)) => format!("95 % interval {low:.digits$} to {high:.digits$}"),
-        None => format!("95 % interval {}", stats::NONE),
-    }
-}
-
-/// The share of episodes with a success, and of those that end with one; nothing where it is not known.
-fn success_text(of: &Performance) -> String {
-    let part =
-        |rate: f64, what: &str| if rate.is_nan() { String::new() } else { format!("{what} {:.0} %", 100.0 * rate) };
-    part(of.success_rate, "   success") + &part(of.success_at_end_rate, ", at the end")
-}
-
-fn summary(adaptation: &Adaptation, classes: Option<&Classes>) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut ends = Vec::new();
-    for (k, stage) in adaptation.stages.iter().enumerate() {
-        let means = stage.task_means();
-        let worst = means.iter().copied().fold(f64::INFINITY, f64::min);
-        let name = adaptation_plot::stage_name(adaptation.unit, k);
-        let success = success_text(&stage.performance(0));
-        lines.push(format!(
-            "{name:<12} return {:>9.2}   {}   worst task {worst:.2}{success}",
-            stats::mean(&means),
-            interval(&means, 2)
-        ));
-        for (class, outcomes) in classes.map(|classes| by_class(classes, &stage.outcomes)).unwrap_or_default() {
-            let of_class = Performance::of(0, &outcomes);
-            let (mean, success) = (of_class.mean, success_text(&of_class));
-            lines.push(format!("  {class:<24} return {mean:>9.2}{success}"));
-        }
-        ends.push(stats::mean(&means));
-    }
-    if adaptation.unit != StageUnit::GradientSteps {
-        let mut trials = vec![0.0; adaptation.tasks.len()];
-        for stage in &adaptation.stages {
-            trials.iter_mut().zip(stage.task_means()).for_each(|(sum, mean)| *sum += mean);
-        }
-        lines.push(format!("whole trial  return {:>9.3}   {}", stats::mean(&trials), interval(&trials, 3)));
-    }
-    let (first, last) = (ends.first().copied().unwrap_or(f64::NAN), ends.last().copied().unwrap_or(f64::NAN));
-    lines.push(format!("before {first:.4} after {last:.4} tasks {}", adaptation.tasks.len()));
-    lines
-}
+mod summary;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quickstudy_core::env::builtin;
+    use quickstudy_core::env::{Classes, builtin};
     use quickstudy_core::meta::EpisodeOutcome;
-    use quickstudy_core::train::{AdaptationStage, PathStep};
+    use quickstudy_core::train::{AdaptationStage, PathStep, StageUnit};
 
     fn adaptation() -> Adaptation {
         let stage = |a: f64, b: f64| AdaptationStage {
@@ -385,6 +388,27 @@ mod tests {
         assert_eq!(lines.last().unwrap(), "before -14.5000 after -1.0000 tasks 2");
         assert!(lines[0].starts_with("before       return    -14.50"), "{}", lines[0]);
         assert!(lines[1].contains("worst task -2.00   success 75 %"), "{}", lines[1]);
+    }
+
+    #[test]
+    fn each_class_of_tasks_has_a_line_of_its_own_in_each_stage() {
+        let mut adaptation = adaptation();
+        for stage in &mut adaptation.stages {
+            let outcomes = stage.outcomes.iter_mut().zip([0, 0, 1, 1]);
+            outcomes.for_each(|(outcome, class)| outcome.class = Some(class));
+        }
+        let classes = Classes { names: ["reach", "push"].map(str::to_owned).to_vec(), held_out: 0 };
+        let lines = results(&adaptation, Some(&classes));
+        let is_push = |line: &&AdaptLine| matches!(line, AdaptLine::Class { class, .. } if class == "push");
+        let found: Vec<String> = lines.iter().filter(is_push).map(|line| crate::json::text(line).unwrap()).collect();
+        let line = |stage: usize, mean: &str| {
+            format!(
+                "{{\"type\":\"class\",\"stage\":{stage},\"class\":\"push\",\"return_mean\":{mean},\
+                 \"success_rate\":1.0,\"success_at_end_rate\":null}}\n"
+            )
+        };
+        assert_eq!(found, [line(0, "-10.0"), line(1, "-1.0")]);
+        assert_eq!(lines.len(), 2 * 3 + 1);
     }
 
     #[test]

@@ -4,6 +4,8 @@ mod on_host;
 
 use crate::curve::short_count;
 use crate::device::{DeviceArgs, time_of_training};
+use crate::json::bench::BenchLine;
+use crate::json::{JsonArgs, VERSION, ends, finite};
 use crate::outcome::Stop;
 use crate::progress::{brief, duration, say};
 use crate::python::PythonArgs;
@@ -51,6 +53,9 @@ pub struct BenchArgs {
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = value_parser!(u32).range(1..=65536),
         allow_negative_numbers = true)]
     pub envs: u32,
+    /// Results as lines of JSON
+    #[command(flatten)]
+    pub json: JsonArgs,
     /// Where to compute
     #[command(flatten)]
     pub device: DeviceArgs,
@@ -80,6 +85,7 @@ Examples:
   quickstudy bench training --device gpu    the same on a GPU
   quickstudy bench learning --env cartpole  ten seeds of a preset, and how good
                                             their policies are after training
+  quickstudy bench --json                   a JSON object on each line
   quickstudy bench environments --env gymnasium:CartPole-v1 --workers 1 --envs 8
                                             steps of processes of Python";
 
@@ -115,6 +121,7 @@ pub enum BenchPart {
 /// [`Stop`] with code 2 for an unknown environment; with code 1 or 3 if training fails.
 pub fn run(args: &BenchArgs) -> Result<(), Stop> {
     args.python.set();
+    args.json.reserve([])?;
     if !(args.seconds > 0.0 && args.seconds < 3600.0) {
         return Err(Stop::user(format!("--seconds: {} is not in 0 to 3600", args.seconds)));
     }
@@ -127,12 +134,21 @@ pub fn run(args: &BenchArgs) -> Result<(), Stop> {
     let chosen = |name: &str| env.as_ref().is_none_or(|env| env.spec().name == name);
     let start = Instant::now();
     let device = args.device.open()?;
-    say(&format!("{}, opened in {}", args.device.describe(&device), brief(start.elapsed())));
+    let opening = start.elapsed();
+    say(&format!("{}, opened in {}", args.device.describe(&device), brief(opening)));
+    args.json.write(&BenchLine::Benchmark {
+        version: VERSION,
+        device: args.device.describe(&device),
+        opening_seconds: opening.as_secs_f64(),
+        seconds: args.seconds,
+    })?;
     if matches!(args.part, None | Some(BenchPart::Environments)) {
         environments(args, env.as_ref())?;
     }
     if on_host.is_some() && args.part.is_none() {
-        say("training is measured on environments of programs only");
+        let note = "training is measured on environments of programs only".to_owned();
+        say(&note);
+        args.json.write_notes([&note])?;
     } else if matches!(args.part, None | Some(BenchPart::Training)) {
         training(&device, args, &chosen)?;
     }
@@ -148,7 +164,10 @@ pub fn run(args: &BenchArgs) -> Result<(), Stop> {
 fn environments(args: &BenchArgs, only: Option<&EnvPlace>) -> Result<(), Stop> {
     let seconds = args.seconds;
     if let Some(EnvPlace::Host(place)) = only {
-        return on_host::environments(place, args.envs as usize, seconds);
+        let envs = args.envs as usize;
+        let speed = on_host::environments(place, envs, seconds)?;
+        let environment = place.spec().name.clone();
+        return args.json.write(&BenchLine::HostStepping { environment, envs, steps_per_second: speed });
     }
     say(&format!(
         "\n{:<28}{:<10}{:>14}{:>24}",
@@ -164,8 +183,14 @@ fn environments(args: &BenchArgs, only: Option<&EnvPlace>) -> Result<(), Stop> {
             let speed = stepping(&env, isa, seconds / 2.0, Source::Threefry);
             let bare = stepping(&env, isa, seconds / 2.0, Source::Cheap);
             // The time that goes when random numbers cost nothing and every episode starts alike.
-            let share = 100.0 * (1.0 - speed / bare).max(0.0);
-            say(&format!("{name:<28}{:<10}{:>14}{:>22.0} %", isa.to_string(), short_count(speed), share));
+            let share = (1.0 - speed / bare).max(0.0);
+            say(&format!("{name:<28}{:<10}{:>14}{:>22.0} %", isa.to_string(), short_count(speed), 100.0 * share));
+            args.json.write(&BenchLine::Stepping {
+                environment: name.clone(),
+                isa: isa.to_string(),
+                steps_per_second: speed,
+                randomness_share: share,
+            })?;
         }
     }
     Ok(())
@@ -287,6 +312,21 @@ fn training(device: &Device, args: &BenchArgs, chosen: &dyn Fn(&str) -> bool) ->
         ]));
         say(&format!("  {}", line.settings.replace(" = ", "=").replace('\n', " ")));
         why.iter().for_each(|why| say(&format!("  {why}")));
+        args.json.write(&BenchLine::Training {
+            algorithm: line.of.name.to_owned(),
+            environment: line.env.to_owned(),
+            name: line.name.to_owned(),
+            settings: config::parse(line.settings).map_err(Stop::failure)?.1,
+            device: args.device.describe(&device),
+            steps_per_second: speed.steps,
+            flops_per_second: speed.flops,
+            peak_share: share.and_then(finite),
+            dispatches: speed.dispatches.map(|(count, _)| count),
+            dispatch_seconds: speed.dispatches.map(|(_, host)| host.as_secs_f64()),
+            setup_seconds: speed.set_up.as_secs_f64(),
+            first_seconds: speed.first.as_secs_f64(),
+        })?;
+        args.json.write_notes(&why)?;
     }
     Ok(())
 }
@@ -372,15 +412,32 @@ fn learning(device: &Device, args: &BenchArgs, chosen: &dyn Fn(&Preset) -> bool)
             means.push(stats::mean(&ended.iter().map(|episode| episode.ret).collect::<Vec<f64>>()));
         }
         let lowest = means.iter().copied().fold(f64::INFINITY, f64::min);
+        let random = setup.env.device().ok().map(random_return);
+        let (iqm, interval) = (stats::iqm(&means), stats::bootstrap95(&means, stats::iqm));
+        let [low, high] = ends(interval);
         say(&format!(
             "{:<30}{:>8}{:>11.1}{:>26}{lowest:>11.1}{:>11}{:>10}",
             preset.name,
             short_count(session.env_steps() as f64),
-            stats::iqm(&means),
-            stats::interval_text(stats::bootstrap95(&means, stats::iqm), 1),
-            setup.env.device().map_or("–".to_owned(), |env| format!("{:.1}", random_return(env))),
+            iqm,
+            stats::interval_text(interval, 1),
+            random.map_or("–".to_owned(), |random| format!("{random:.1}")),
             duration(seconds),
         ));
+        args.json.write(&BenchLine::Learning {
+            preset: preset.name.clone(),
+            algorithm: preset.algorithm.to_owned(),
+            environment: preset.env.to_owned(),
+            steps: session.env_steps(),
+            seeds: seeds.len(),
+            episodes,
+            iqm: finite(iqm),
+            low,
+            high,
+            lowest: finite(lowest),
+            random: random.and_then(finite),
+            seconds,
+        })?;
     }
     Ok(())
 }

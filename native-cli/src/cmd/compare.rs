@@ -56,7 +56,7 @@ pub struct CompareArgs {
     /// Format, of standard output without a file
     #[arg(long, value_enum)]
     pub format: Option<ReportFormat>,
-    /// Write a JSON object on each line to standard output, as --format json
+    /// Write results to standard output as JSON, an object on each line, as --format json
     #[arg(long, conflicts_with_all = ["format", "out"])]
     pub json: bool,
     /// Write also where a file of a run is
@@ -130,7 +130,7 @@ pub fn run(args: &CompareArgs) -> Result<(), Stop> {
         ReportFormat::Markdown => markdown::markdown(&document).into_bytes(),
         ReportFormat::Csv => csv::csv(&comparison).into_bytes(),
         ReportFormat::Latex => latex::latex(&document).into_bytes(),
-        ReportFormat::Json => json::json_lines(&comparison).into_bytes(),
+        ReportFormat::Json => json::json_lines(&comparison)?.into_bytes(),
         ReportFormat::Svg => picture::draw(&comparison)?.encode(Format::Svg)?,
         ReportFormat::Png => picture::draw(&comparison)?.encode(Format::Png)?,
     };

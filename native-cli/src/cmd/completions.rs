@@ -11,8 +11,8 @@ use std::path::Path;
 /// Arguments of `quickstudy completions`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The script goes to standard output. It completes verbs and flags; in bash, zsh
-and fish also the names of algorithms and environments.
+The script goes to standard output. It completes verbs and flags; in bash and
+zsh also the names of algorithms and environments, in fish those behind a flag.
 
 Examples:
   quickstudy completions bash > ~/.local/share/bash-completion/completions/quickstudy

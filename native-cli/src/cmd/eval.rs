@@ -4,6 +4,8 @@ use crate::activity::{self, Work};
 use crate::args;
 use crate::device::DeviceArgs;
 use crate::gif;
+use crate::json::eval::{EvalLine, Played};
+use crate::json::{JsonArgs, VERSION};
 use crate::known;
 use crate::metrics::number;
 use crate::outcome::Stop;
@@ -41,7 +43,8 @@ Examples:
   quickstudy eval runs/cartpole-ppo-s0 --last --stochastic
   quickstudy eval runs/cartpole-svpg-s0 --particle all
   quickstudy eval runs/cartpole-ppo-s0 --gif episode.gif
-  quickstudy eval runs/point-robot-pearl-s0 --episodes 5 --gif five.gif --fps 10")]
+  quickstudy eval runs/point-robot-pearl-s0 --episodes 5 --gif five.gif --fps 10
+  quickstudy eval runs --json | jq .return_mean   a JSON object on each line")]
 pub struct EvalArgs {
     /// Run folders, folders of run folders, or snapshot files
     #[arg(required = true, value_name = "DIR")]
@@ -77,6 +80,9 @@ pub struct EvalArgs {
     #[arg(long, value_name = "N", requires = "gif", value_parser = clap::value_parser!(u64).range(1..=50),
           allow_negative_numbers = true)]
     pub fps: Option<u64>,
+    /// Results as lines of JSON
+    #[command(flatten)]
+    pub json: JsonArgs,
     /// Write also where a file of a run is, such as its metrics.csv
     #[arg(long)]
     pub force: bool,
@@ -118,7 +124,7 @@ pub fn run(args: &EvalArgs) -> Result<(), Stop> {
         expect_extension("--gif", path, "a recording", &["gif"])?;
     }
     let files = || args.csv.iter().chain(&args.gif).map(PathBuf::as_path);
-    output::reserve(files())?;
+    args.json.reserve(files())?;
     output::spare_runs(files(), args.force)?;
     let runs = policies(args)?;
     if args.gif.is_some() && runs.len() > 1 {
@@ -132,6 +138,13 @@ pub fn run(args: &EvalArgs) -> Result<(), Stop> {
         let message = format!("--gif records one policy, and these are {} particles", played.len());
         return Err(Stop::user(message).hint("name one by its number: --particle 0"));
     }
+    args.json.write(&EvalLine::Evaluation {
+        version: VERSION,
+        episodes: count(args),
+        seed: args.seed,
+        device: args.device.describe(&device),
+    })?;
+    args.json.write_notes(&why)?;
     for (run, particle) in &played {
         let one = evaluated(args, &device, run, *particle)?;
         if played.len() > 1 {
@@ -141,11 +154,13 @@ pub fn run(args: &EvalArgs) -> Result<(), Stop> {
             say(&format!("{} · {}", heading(args, &device, &one), one.path.display()));
             why.iter().for_each(|why| say(why));
         }
+        args.json.write(&policy_line(args, &one))?;
         all.push(one);
     }
     if let Some(csv) = &args.csv {
         output::write(csv, table(&all).as_bytes())?;
         output::say_written(csv, "");
+        args.json.write_file(csv)?;
     }
     if let [one] = &all[..] {
         if let Some(path) = &args.gif {
@@ -154,8 +169,11 @@ pub fn run(args: &EvalArgs) -> Result<(), Stop> {
         summary(&one.episodes).iter().for_each(|line| say(line));
     } else {
         let unit = if args.particle == Some(Particles::All) { "particles" } else { "runs" };
-        for line in [why.into_iter().collect(), joint(&all, unit)].concat() {
-            say(&line);
+        why.iter().for_each(|why| say(why));
+        for (kind, means, episodes) in kinds(&all) {
+            over_runs(&kind.join(" · "), &means, episodes, unit).iter().for_each(|line| say(line));
+            let [environment, algorithm] = &kind;
+            args.json.write(&EvalLine::summary(environment, algorithm, unit, &means, episodes))?;
         }
     }
     Ok(())
@@ -244,36 +262,57 @@ fn record(args: &EvalArgs, path: &Path, policy: &Evaluator) -> Result<(), Stop> 
     let slower = if seconds > 1.05 * own && args.fps.is_none() { ", slower than they happen" } else { "" };
     let episodes = if clips.len() > 1 { format!("{} episodes, ", clips.len()) } else { String::new() };
     output::say_written(path, &format!(" ({episodes}{steps} steps, {}{slower})", duration(seconds)));
+    args.json.write_file(path)?;
     if asked > clips.len() {
-        say(&format!("note: a recording has at most {RECORDED} episodes; these are the first ones"));
+        let note = format!("note: a recording has at most {RECORDED} episodes; these are the first ones");
+        say(&note);
+        args.json.write_notes([&note])?;
     }
     Ok(())
 }
 
-/// The last lines of several runs or particles: for each environment and algorithm how many there are, and the promised
-/// line.
-fn joint(all: &[Evaluated], unit: &str) -> Vec<String> {
-    let name = |one: &Evaluated| format!("{} · {}", one.policy.env().spec().name, one.policy.algorithm());
-    let mut kinds: Vec<(String, Vec<&[Episode]>)> = Vec::new();
-    for one in all {
-        match kinds.iter_mut().find(|(kind, _)| *kind == name(one)) {
-            Some((_, runs)) => runs.push(&one.episodes),
-            None => kinds.push((name(one), vec![&one.episodes])),
-        }
+fn policy_line(args: &EvalArgs, one: &Evaluated) -> EvalLine {
+    EvalLine::Policy {
+        path: one.path.display().to_string(),
+        environment: one.policy.env().spec().name.clone(),
+        algorithm: one.policy.algorithm().to_owned(),
+        seed: one.policy.trained_seed(),
+        steps: one.policy.env_steps(),
+        particle: one.particle,
+        sampled: args.stochastic || one.policy.draws_only(),
+        played: Played::of(&one.episodes),
     }
-    kinds.into_iter().flat_map(|(kind, runs)| over_runs(&kind, &runs, unit)).collect()
 }
 
-/// Two lines about runs, or particles, of one kind; the standard error is that of the mean over these.
-fn over_runs(kind: &str, runs: &[&[Episode]], unit: &str) -> [String; 2] {
-    let means: Vec<f64> = runs.iter().map(|episodes| stats::mean(&returns(episodes))).collect();
+/// An environment and an algorithm, the mean return of each of their runs or particles, and all episodes of these.
+type Alike = ([String; 2], Vec<f64>, usize);
+
+/// The runs or particles of each environment and algorithm.
+fn kinds(all: &[Evaluated]) -> Vec<Alike> {
+    let mut kinds: Vec<Alike> = Vec::new();
+    for one in all {
+        let name = [one.policy.env().spec().name.clone(), one.policy.algorithm().to_owned()];
+        let (mean, episodes) = (stats::mean(&returns(&one.episodes)), one.episodes.len());
+        match kinds.iter_mut().find(|(kind, ..)| *kind == name) {
+            Some((_, means, count)) => {
+                means.push(mean);
+                *count += episodes;
+            }
+            None => kinds.push((name, vec![mean], episodes)),
+        }
+    }
+    kinds
+}
+
+/// Two lines about runs, or particles, of one kind, by the mean of each: how they differ, and the promised line, whose
+/// standard error is that of the mean over these.
+fn over_runs(kind: &str, means: &[f64], episodes: usize, unit: &str) -> [String; 2] {
     let low = means.iter().copied().fold(f64::INFINITY, f64::min);
     let high = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let episodes: usize = runs.iter().map(|episodes| episodes.len()).sum();
-    let (mean, error) = (stats::mean(&means), stats::error_text(stats::standard_error(&means)));
+    let (mean, error) = (stats::mean(means), stats::error_text(stats::standard_error(means)));
     [
-        format!("{kind}: means of {unit} from {low:.2} to {high:.2}, their IQM {:.2}", stats::iqm(&means)),
-        format!("mean_return {mean:.4} stderr {error} episodes {episodes} {unit} {}", runs.len()),
+        format!("{kind}: means of {unit} from {low:.2} to {high:.2}, their IQM {:.2}", stats::iqm(means)),
+        format!("mean_return {mean:.4} stderr {error} episodes {episodes} {unit} {}", means.len()),
     ]
 }
 
@@ -311,12 +350,11 @@ fn rows(run: &str, episodes: &[Episode]) -> String {
 
 fn summary(episodes: &[Episode]) -> Vec<String> {
     let mut returns = returns(episodes);
-    let result = result(&returns);
+    let (result, median) = (result(&returns), stats::median(&returns));
     let lengths: Vec<f64> = episodes.iter().map(|episode| f64::from(episode.length)).collect();
     let terminated = episodes.iter().filter(|episode| episode.terminated).count();
     returns.sort_by(f64::total_cmp);
-    let (last, half) = (returns.len() - 1, returns.len() / 2);
-    let median = (returns[half] + returns[last - half]) / 2.0;
+    let last = returns.len() - 1;
     vec![
         format!("return: lowest {:.2}, median {:.2}, highest {:.2}", returns[0], median, returns[last]),
         format!(
@@ -345,11 +383,10 @@ mod tests {
         assert!(summary(&episodes[..1])[0].contains("median 1.00"));
         // One episode, or one run of a kind, has no standard error.
         assert_eq!(summary(&episodes[..1]).last().unwrap(), "mean_return 1.0000 stderr – episodes 1");
-        assert_eq!(over_runs("a", &[&episodes[..1]], "runs")[1], "mean_return 1.0000 stderr – episodes 1 runs 1");
+        assert_eq!(over_runs("a", &[1.0], 1, "runs")[1], "mean_return 1.0000 stderr – episodes 1 runs 1");
         assert_eq!(rows("", &episodes[..2]), "0,1,10,terminated\n1,2,10,truncated\n");
         // Of several runs the runs are the sample: means 2 and 4, standard error of these.
-        let other = [one(4.0, true), one(4.0, true)];
-        let last = &over_runs("cartpole · ppo", &[&episodes[1..2], &other], "runs")[1];
+        let last = &over_runs("cartpole · ppo", &[2.0, 4.0], 3, "runs")[1];
         assert_eq!(last, "mean_return 3.0000 stderr 1.0000 episodes 3 runs 2");
     }
 }

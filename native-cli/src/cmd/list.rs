@@ -1,9 +1,13 @@
 //! `quickstudy list`: what can be trained, and on what.
 
 use crate::curve::short_count;
+use crate::json::list::ListLine;
+use crate::json::{JsonArgs, VERSION};
 use crate::known;
 use crate::outcome::Stop;
 use crate::progress::say;
+use clap::ValueEnum as _;
+use quickstudy_core::algo::AlgorithmDef;
 use quickstudy_core::env::{ActionSpace, Choice, Dim, TIME_LIMIT, builtin_parameters};
 use quickstudy_core::train::presets;
 
@@ -15,6 +19,7 @@ Examples:
   quickstudy list presets
   quickstudy list settings                             every key for --set
   quickstudy list settings promp                       those of one algorithm
+  quickstudy list environments --json | jq -r .name    their names alone
   quickstudy train ppo --env cartpole --print-config   every setting, its origin")]
 pub struct ListArgs {
     /// Only this part
@@ -27,6 +32,9 @@ pub struct ListArgs {
         hide_possible_values = true
     )]
     pub algorithm: Option<String>,
+    /// Results as lines of JSON
+    #[command(flatten)]
+    pub json: JsonArgs,
 }
 
 /// Parts of the list.
@@ -51,6 +59,7 @@ pub enum ListPart {
 /// # Errors
 /// [`Stop`] with code 2 for an algorithm beside another part than the settings.
 pub fn run(args: &ListArgs) -> Result<(), Stop> {
+    args.json.reserve([])?;
     let found = match (&args.algorithm, args.part) {
         (None, part) => lines(part)?,
         (Some(algorithm), Some(ListPart::Settings)) => settings(algorithm)?,
@@ -59,11 +68,50 @@ pub fn run(args: &ListArgs) -> Result<(), Stop> {
             return Err(Stop::user("only settings are listed by algorithm").hint(hint));
         }
     };
+    if args.json.json {
+        return results(args)?.iter().try_for_each(|line| args.json.write(line));
+    }
     for line in found {
         say(&line);
     }
     Ok(())
 }
+
+/// The asked part, without one all of what is listed then, as lines of JSON.
+fn results(args: &ListArgs) -> Result<Vec<ListLine>, Stop> {
+    let parts = args.part.map_or(FIRST.to_vec(), |part| vec![part]);
+    let name = |part: &ListPart| part.to_possible_value().map(|value| value.get_name().to_owned());
+    let mut lines = vec![ListLine::List { version: VERSION, parts: parts.iter().filter_map(name).collect() }];
+    for part in parts {
+        match part {
+            ListPart::Algorithms => lines.extend(known::algorithms().map(ListLine::algorithm)),
+            ListPart::Environments => {
+                for name in known::environment_names() {
+                    let (env, parameters) = (known::environment(name)?, builtin_parameters(name));
+                    lines.push(ListLine::environment(name, env.spec(), &parameters));
+                }
+            }
+            ListPart::Presets => {
+                lines.extend(presets()?.iter().map(|preset| ListLine::preset(preset, origin(preset.text))));
+            }
+            ListPart::Settings => {
+                let asked = |def: &&AlgorithmDef| args.algorithm.as_ref().is_none_or(|name| def.name == name);
+                lines.extend(known::algorithms().filter(asked).flat_map(ListLine::settings));
+            }
+            ListPart::Metrics => {
+                let line = |(name, meaning): (&str, &str)| ListLine::Metric {
+                    name: name.to_owned(),
+                    meaning: meaning.to_owned(),
+                };
+                lines.extend(known::metrics().map(line));
+            }
+        }
+    }
+    Ok(lines)
+}
+
+/// The parts that are listed where none is named.
+const FIRST: [ListPart; 3] = [ListPart::Algorithms, ListPart::Environments, ListPart::Presets];
 
 /// The asked part; without one what can be trained, on what, and where the other parts are.
 fn lines(part: Option<ListPart>) -> Result<Vec<String>, Stop> {
@@ -71,7 +119,7 @@ fn lines(part: Option<ListPart>) -> Result<Vec<String>, Stop> {
         return section(part);
     }
     let mut out = Vec::new();
-    for part in [ListPart::Algorithms, ListPart::Environments, ListPart::Presets] {
+    for part in FIRST {
         out.extend(section(part)?);
         out.push(String::new());
     }

@@ -5,6 +5,8 @@ use crate::axis_words::axis_title;
 use crate::band::{self, smooth};
 use crate::curve::{self, Plot, Series, short_count};
 use crate::experiments::{self, Experiment};
+use crate::json::plot::PlotLine;
+use crate::json::{JsonArgs, VERSION};
 use crate::metrics::ENV_STEPS;
 use crate::outcome::Stop;
 use crate::output;
@@ -38,7 +40,8 @@ Examples:
   quickstudy plot runs/a --metric train/entropy --metric train/value_loss
   quickstudy plot runs/* --smooth 10k            means of 10,000 steps each
   quickstudy plot runs/* --x time/seconds        by the time that they took
-  quickstudy plot runs/* --log-x                 from thousands to millions")]
+  quickstudy plot runs/* --log-x                 from thousands to millions
+  quickstudy plot runs --json | jq .mean         a JSON object on each line")]
 pub struct PlotArgs {
     /// Run folders, or folders in which they lie, however deep
     #[arg(required = true, value_name = "DIR")]
@@ -66,6 +69,9 @@ pub struct PlotArgs {
     /// Label of a line, instead of its own; one for each label of the legend, in their order
     #[arg(long = "label", value_name = "TEXT")]
     pub labels: Vec<String>,
+    /// Results as lines of JSON
+    #[command(flatten)]
+    pub json: JsonArgs,
     /// Write also where a file of a run is, such as its curve.svg
     #[arg(long)]
     pub force: bool,
@@ -82,7 +88,7 @@ const PANELS: usize = 36;
 pub fn run(args: &PlotArgs) -> Result<(), Stop> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("curves.svg"));
     let format = Format::of("--out", &out)?;
-    output::reserve(args.out.as_deref())?;
+    args.json.reserve(args.out.as_deref())?;
     output::spare_runs([&*out], args.force)?;
     let metrics = once(&args.metrics);
     let (mut runs, mut notes) = experiments::collect(&args.folders, &args.x, &metrics)?;
@@ -98,10 +104,22 @@ pub fn run(args: &PlotArgs) -> Result<(), Stop> {
     let [title, subtitle] = head(&all, &plots, args);
     let bytes = curve::draw_panels(&title, &subtitle, &plots, columns)?.encode(format)?;
     output::write(&out, &bytes)?;
-    for line in notes.into_iter().chain(tables(&plots, &panels, args)) {
-        say(&line);
+    for line in notes.iter().chain(&tables(&plots, &panels, args)) {
+        say(line);
     }
     output::say_written(&out, "");
+    args.json.write(&PlotLine::Plot {
+        version: VERSION,
+        path: out.display().to_string(),
+        title,
+        x: args.x.clone(),
+        smooth: args.smooth,
+    })?;
+    args.json.write_notes(&notes)?;
+    for (plot, panel) in plots.iter().zip(&panels) {
+        let line = |one| PlotLine::curve(panel.env.map(experiments::show), &panel.metric, one);
+        plot.series.iter().try_for_each(|one| args.json.write(&line(one)))?;
+    }
     Ok(())
 }
 
@@ -315,6 +333,7 @@ mod tests {
             smooth: None,
             by: Vec::new(),
             labels: Vec::new(),
+            json: JsonArgs::default(),
             force: false,
         }
     }

@@ -1,5 +1,7 @@
 //! `quickstudy python`: which Python runs environments, and what it has.
 
+use crate::json::python::PythonLine;
+use crate::json::{JsonArgs, VERSION};
 use crate::outcome::Stop;
 use crate::progress::say;
 use crate::python::PythonArgs;
@@ -11,6 +13,7 @@ use quickstudy_bridge::Interpreter;
 Examples:
   quickstudy python check
   quickstudy python check --python .venv
+  quickstudy python check --json           a JSON object on each line
   quickstudy train ppo --env gymnasium:CartPole-v1
   quickstudy train sac --env 'gymnasium:Pendulum-v1?g=5.0' --workers 1
   quickstudy train ppo --env gymnasium:my_module:MyEnv-v0   of my_module.py here")]
@@ -33,6 +36,9 @@ pub struct CheckArgs {
     /// How Python is run
     #[command(flatten)]
     pub python: PythonArgs,
+    /// Results as lines of JSON
+    #[command(flatten)]
+    pub json: JsonArgs,
 }
 
 /// A package, the environments that need it, and the arguments of `pip install` for it.
@@ -64,14 +70,28 @@ const NEEDED: [&str; 2] = ["numpy", "gymnasium"];
 /// # Errors
 /// [`Stop`] with code 2 if there is no Python, or if packages are missing without which no environment runs.
 pub fn run(args: &PythonVerbArgs) -> Result<(), Stop> {
-    let PythonVerb::Check(CheckArgs { python }) = &args.verb;
+    let PythonVerb::Check(CheckArgs { python, json }) = &args.verb;
+    json.reserve([])?;
     let interpreter = Interpreter::find(python.python.as_deref())?;
     let version = interpreter.version()?;
     say(&format!("python      {version:<12} {} ({})", interpreter.path.display(), interpreter.found));
+    json.write(&PythonLine::Interpreter {
+        version: VERSION,
+        path: interpreter.path.display().to_string(),
+        found: interpreter.found.clone(),
+        python: version,
+    })?;
     let mut missing = Vec::new();
     let versions = interpreter.packages(&PACKAGES.map(|package| package.names))?;
     for (Package { names, purpose, install }, version) in PACKAGES.iter().zip(versions) {
         let name = names[0];
+        json.write(&PythonLine::Package {
+            name: name.to_owned(),
+            installed: version.clone(),
+            purpose: (*purpose).to_owned(),
+            needed: NEEDED.contains(&name),
+            install: interpreter.install(install),
+        })?;
         match version {
             Some(version) => say(&format!("{name:<11} {version:<12} {purpose}")),
             None => {
@@ -80,7 +100,9 @@ pub fn run(args: &PythonVerbArgs) -> Result<(), Stop> {
             }
         }
     }
-    if NEEDED.iter().any(|name| missing.contains(name)) {
+    let ready = !NEEDED.iter().any(|name| missing.contains(name));
+    json.write(&PythonLine::Result { ready })?;
+    if !ready {
         let install = interpreter.install("\"gymnasium[classic-control,mujoco]\"");
         return Err(Stop::user("this Python cannot run environments of Gymnasium").hint(format!("`{install}`")));
     }

@@ -4,6 +4,7 @@ use crate::activity::{self, Work};
 use crate::args;
 use crate::device::DeviceArgs;
 use crate::experiments::show;
+use crate::json::{self, sweep::SweepLine};
 use crate::kinds::{Kind as _, Seeds};
 use crate::known;
 use crate::outcome::Stop;
@@ -24,7 +25,6 @@ use crate::sweep::score::{Score, Scorer};
 use crate::sweep::trial::{Trial, shown, trials};
 use crate::sweep::{SweepEnd, coordinates, run as run_trials};
 use clap::value_parser;
-use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
 use toml::Value;
@@ -99,7 +99,7 @@ pub struct SweepArgs {
     /// Show the trials, and train nothing
     #[arg(long)]
     pub list: bool,
-    /// Print lines of JSON on standard output, an object each
+    /// Write results to standard output as JSON, an object on each line; lines for people go to standard error
     #[arg(long)]
     pub json: bool,
 }
@@ -134,13 +134,14 @@ pub fn run(args: &SweepArgs) -> Result<(), Stop> {
     };
     let out = args.out.clone().unwrap_or_else(|| default_out(args.file.as_deref()));
     let mut trials = trials(&file, &pair, &out)?;
+    let scorer = scorer(args, &file, &trials)?;
+    output::say_line(&first_line(&trials, &out, &scorer));
     if args.list {
         list(&trials);
         return Ok(());
     }
     signals::install();
     activity::begin(Work::SettingUp);
-    let scorer = scorer(args, &file, &trials)?;
     check_rungs(&file, &trials)?;
     settle(trials.iter().map(|trial| &trial.part))?;
     trials.iter_mut().try_for_each(|trial| trial.part.look())?;
@@ -158,7 +159,7 @@ pub fn run(args: &SweepArgs) -> Result<(), Stop> {
     let sheet = coordinates::draw(&title, &scorer.metric, &trials, &scores, file.goal);
     output::write(&out.join("sweep.svg"), sheet.svg().as_bytes())?;
     table(&trials, &scores, &order, &scorer).iter().for_each(|line| say(line));
-    order.iter().for_each(|trial| print_json(&trials[*trial], &scores[*trial], &scorer));
+    order.iter().for_each(|trial| output::say_line(&line(&trials[*trial], &scores[*trial])));
     let place = shell_quote(&out);
     match end {
         SweepEnd::Stopped => say("stopped; the same command goes on with what is missing"),
@@ -240,36 +241,36 @@ fn headline(trials: &[Trial], out: &Path) -> String {
 fn list(trials: &[Trial]) {
     for trial in trials {
         say(&format!("{}  {}", trial.name, shown(&trial.tried)));
-        if output::is_json() {
-            output::say_line(&json!({"type": "trial", "trial": trial.name, "settings": settings(trial)}).to_string());
-        }
+        output::say_line(&line(trial, &Score::default()));
     }
 }
 
-fn settings(trial: &Trial) -> serde_json::Value {
-    let one = |(key, value): &(String, Value)| Some((key.clone(), serde_json::to_value(value).ok()?));
-    serde_json::Value::Object(trial.tried.iter().filter_map(one).collect())
+fn first_line(trials: &[Trial], out: &Path, scorer: &Scorer) -> SweepLine {
+    let setup = &trials[0].part.plan.setup;
+    SweepLine::Sweep {
+        version: json::VERSION,
+        algorithm: setup.algorithm.name.to_owned(),
+        environment: setup.env.spec().name.clone(),
+        trials: trials.len(),
+        folder: out.display().to_string(),
+        metric: scorer.metric.clone(),
+    }
 }
 
-fn print_json(trial: &Trial, score: &Score, scorer: &Scorer) {
-    if !output::is_json() {
-        return;
+fn line(trial: &Trial, score: &Score) -> SweepLine {
+    let setting = |(key, value): &(String, Value)| Some((key.clone(), serde_json::to_value(value).ok()?));
+    let [low, high] = json::ends(score.interval());
+    SweepLine::Trial {
+        trial: trial.name.clone(),
+        settings: trial.tried.iter().filter_map(setting).collect(),
+        score: score.value(),
+        low,
+        high,
+        scores: score.seeds.clone(),
+        steps: score.steps,
+        failed: score.failed.clone(),
+        folders: folders(&trial.part),
     }
-    let interval = score.interval();
-    let line = json!({
-        "type": "trial",
-        "trial": trial.name,
-        "settings": settings(trial),
-        "metric": scorer.metric,
-        "score": score.value(),
-        "low": interval.map(|(low, _)| low),
-        "high": interval.map(|(_, high)| high),
-        "seeds": score.seeds,
-        "steps": score.steps,
-        "failed": score.failed,
-        "folders": folders(&trial.part),
-    });
-    output::say_line(&line.to_string());
 }
 
 fn folders(part: &StudyPart) -> Vec<String> {

@@ -4,6 +4,8 @@ use crate::activity::{self, Work};
 use crate::args;
 use crate::curve::short_count;
 use crate::device::{DeviceArgs, time_of_training};
+use crate::json;
+use crate::json::train::TrainLine;
 use crate::keep::Keep;
 use crate::known;
 use crate::memory;
@@ -21,7 +23,6 @@ use crate::signals;
 use crate::study::arguments::Machine;
 use crate::study::parts::pairs;
 use crate::ticker::Ticker;
-use crate::train_line::{self, TrainLine};
 use crate::warm_start;
 use clap::value_parser;
 use quickstudy_core::Error;
@@ -139,7 +140,8 @@ pub struct TrainArgs {
         display_order = RunSettings::behind("steps", 5)
     )]
     pub pause_at: Option<u64>,
-    /// Print lines of JSON on standard output, an object each
+    /// Write progress and results to standard output as JSON, an object on each line; lines for people go to standard
+    /// error
     #[arg(long, display_order = RunSettings::behind("keep_snapshots", 3))]
     pub json: bool,
     /// Take a byte of standard input for a Ctrl-C, and its end too: for the program that started this one
@@ -161,6 +163,7 @@ pub fn run(args: &TrainArgs) -> Result<(), Stop> {
     args.python.set();
     if args.json {
         output::take_json();
+        TrainLine::Train { version: json::VERSION, quickstudy: provenance::VERSION.to_owned() }.print();
     }
     // From here on Ctrl-C is a request, so that it never leaves half of the folders.
     if !args.print_config {
@@ -308,7 +311,6 @@ fn open_folders(args: &TrainArgs, setup: &Setup) -> Result<Vec<RunFolder>, Stop>
 
 fn headline(setup: &Setup, device: &str, folders: Vec<String>) {
     let line = TrainLine::Training {
-        version: train_line::VERSION,
         algorithm: setup.algorithm.name.to_owned(),
         environment: setup.env.spec().name.clone(),
         seeds: setup.seeds.clone(),

@@ -1,9 +1,9 @@
 //! The live table of jobs: a row for each on a terminal, aligned lines elsewhere, or lines of JSON.
 
 use super::{Job, JobEnd};
+use crate::json::train::TrainLine;
 use crate::output::is_json;
 use crate::progress::{BAR, Report, duration, fitting, line, say};
-use crate::train_line::TrainLine;
 use console::Term;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal as _;
@@ -35,6 +35,8 @@ pub struct Board {
     all: Option<(MultiProgress, ProgressBar)>,
     start: Instant,
     ended: usize,
+    /// Lines of the jobs are printed, where lines are asked for.
+    prints: bool,
 }
 
 impl Board {
@@ -63,7 +65,13 @@ impl Board {
             }
             (all, sum)
         });
-        Self { rows, width, all, start: Instant::now(), ended: 0 }
+        Self { rows, width, all, start: Instant::now(), ended: 0, prints: true }
+    }
+
+    /// Keeps the jobs' lines of JSON from being printed: the command has others.
+    #[must_use]
+    pub fn without_lines(self) -> Self {
+        Self { prints: false, ..self }
     }
 
     /// A job begins.
@@ -115,7 +123,10 @@ impl Board {
                 row.next_line = (*steps / tenth + 1) * tenth;
             }
         }
-        said.print();
+        // The command has printed its own first line.
+        if self.prints && !matches!(said, TrainLine::Train { .. }) {
+            said.print();
+        }
     }
 
     /// A job said something to people: what they should know is shown.

@@ -159,3 +159,27 @@ fn records_are_read_one_by_one_up_to_what_is_damaged_or_cut_off() {
     assert_eq!(find_record(&bytes[second - 5..]), Some(5));
     assert_eq!((find_record(&bytes[second + 1..]), find_record(&[])), (None, None));
 }
+
+#[test]
+fn settings_and_the_end_are_written_as_protobuf_writes_them() {
+    // SerializeToString of the messages that TensorBoard 2.21.0 makes of these (plugin_data_pb2, summary_pb2,
+    // metadata.create_summary_metadata, metadata.NULL_TENSOR), the settings in order of their names.
+    let start = [
+        &b"\nu\n\x1c_hparams_/session_start_infoB\x06\x08\x01\x12\x02\x12\x00JM\nK\n\x07hparams\x12@\x1a>"[..],
+        b"\n\x0e\n\x01a\x12\t\x11\x00\x00\x00\x00\x00\x00\xe0?",
+        b"\n\x07\n\x01b\x12\x02 \x01",
+        b"\n\n\n\x01c\x12\x05\x1a\x03[8]",
+        b"\n\x0e\n\x01d\x12\t\x11\x00\x00\x00\x00\x00\x00\x08@",
+        b")\x00\x00\x00\x00\x00\x00\xf8?",
+    ];
+    let end = b"\n@\n\x1a_hparams_/session_end_infoB\x06\x08\x01\x12\x02\x12\x00J\x1a\n\x18\n\x07hparams\x12\r\"\x0b\
+        \x08\x01\x11\x00\x00\x00\x00\x00\x00\x04@";
+    let dir = scratch("hparams");
+    let mut bytes = Vec::new();
+    hparams::session_start(&mut bytes, 1.5, &toml::from_str("a = 0.5\nb = true\nc = [8]\nd = 3").unwrap());
+    hparams::session_end(&mut bytes, 2.5);
+    fs::write(dir.join("events"), bytes).unwrap();
+    let events: Vec<_> = records(&dir.join("events")).iter().map(|record| fields(record)).collect();
+    assert_eq!([&events[0][2], &events[1][2]], [&(5, 2, start.concat()), &(5, 2, end.to_vec())]);
+    assert_eq!(events[1][0], (1, 1, 2.5_f64.to_le_bytes().to_vec()));
+}

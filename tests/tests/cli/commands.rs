@@ -135,6 +135,7 @@ fn a_run_folder_holds_what_was_promised() {
         "metrics.csv",
         "metrics.jsonl",
         "events.out.tfevents.quickstudy",
+        "events.out.tfevents.hparams",
         "last.safetensors",
         "best.safetensors",
         "curve.svg",

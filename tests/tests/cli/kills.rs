@@ -83,7 +83,7 @@ pub fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
                     .unwrap()
                     .trim()
                     .to_owned(),
-                "events.out.tfevents.quickstudy" => bytes.len().to_string(),
+                "events.out.tfevents.quickstudy" | "events.out.tfevents.hparams" => bytes.len().to_string(),
                 "command.txt" | "version.json" | "run.lock" | "curve.csv" => String::new(),
                 _ => {
                     files.insert(path, bytes);

@@ -80,8 +80,10 @@ fn assert_equal_runs(dir: &Sandbox, a: &str, b: &str) {
         rows.collect::<Vec<_>>()
     };
     assert_eq!(json(a), json(b));
-    let events = |run: &str| fs::metadata(dir.join(run).join("events.out.tfevents.quickstudy")).unwrap().len();
-    assert_eq!(events(a), events(b));
+    for name in ["events.out.tfevents.quickstudy", "events.out.tfevents.hparams"] {
+        let size = |run: &str| fs::metadata(dir.join(run).join(name)).unwrap().len();
+        assert_eq!(size(a), size(b), "{name} of {a} and {b}");
+    }
 }
 
 fn resumed(dir: &Sandbox, arguments: &str) -> Finished {

@@ -145,7 +145,7 @@ fn lines_of_json_tell_how_far_each_training_is() {
     // One training prints them too.
     let alone = done(&dir, "train cem --env cartpole --steps 2k --json --out r");
     let lines = self::lines(&alone);
-    assert_eq!((&lines[0]["type"], &lines[0]["version"]), (&"training".into(), &1.into()));
+    assert_eq!((&lines[0]["type"], &lines[0]["version"]), (&"train".into(), &1.into()));
     assert_eq!(lines.last().unwrap()["type"], "trained");
 }
 

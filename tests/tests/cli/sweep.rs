@@ -108,7 +108,7 @@ fn settings_with_commas_are_tried_and_lines_of_json_tell_the_scores() {
     let swept = done(&dir, &format!("{sweep} --json --metric rollout/ep_return_mean"));
     let lines: Vec<Value> = swept.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let trials: Vec<&Value> = lines.iter().filter(|line| line["type"] == "trial").collect();
-    assert_eq!(trials.len(), 2, "{lines:?}");
+    assert_eq!((trials.len(), &lines[0]["type"], lines.len()), (2, &"sweep".into(), 3), "{lines:?}");
     let score = |at: usize| trials[at]["score"].as_f64().unwrap();
     assert!(score(0) >= score(1), "the best is first: {trials:?}");
     assert!(trials.iter().all(|trial| trial["settings"]["n_samples"].is_i64() && trial["low"].is_null()));

@@ -4,8 +4,10 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
+use quickstudy_tests::json_schema::JsonSchema;
 use quickstudy_tests::process::{Finished, Sandbox, wait_until};
 use quickstudy_tests::python::{interpreter, modules};
+use serde_json::Value;
 
 use crate::workers_of;
 
@@ -139,6 +141,11 @@ fn wrong_commands_name_what_is_wrong() {
     assert!(!dir.join("runs").exists(), "nothing was begun");
     let checked = dir.run(&format!("python check {python}"));
     assert!(checked.code == Some(0) && checked.out.contains("gymnasium"), "{checked:?}");
+    let checked = dir.run(&format!("python check --json {python}"));
+    let lines: Vec<Value> = checked.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    lines.iter().for_each(|line| assert_eq!(JsonSchema::of_lines().check("python", line), Ok(())));
+    let has = |name: &str| lines.iter().any(|line| line["name"] == name && line["installed"].is_string());
+    assert!(has("gymnasium") && has("numpy") && lines[lines.len() - 1]["ready"] == true, "{checked:?}");
     // A Python without Gymnasium: the command that installs it.
     let system = Command::new("sh").args(["-c", "command -v python3"]).output().unwrap();
     let system = String::from_utf8_lossy(&system.stdout).trim().to_owned();

@@ -23,6 +23,7 @@ mod optuna;
 mod presets;
 mod repeat;
 mod spaces;
+mod tensorboard;
 
 thread_local! {
     /// Lines that were shown.

@@ -10,8 +10,9 @@ use crate::curve::short_count;
 use crate::outcome::Stop;
 use crate::progress::say;
 
-/// Prints the steps per second that the executor of a place makes, and the time of a step of all its environments.
-pub(super) fn environments(place: &HostPlace, envs: usize, seconds: f64) -> Result<(), Stop> {
+/// Prints and returns the steps per second that the executor of a place makes; prints the time of a step of all its
+/// environments.
+pub(super) fn environments(place: &HostPlace, envs: usize, seconds: f64) -> Result<f64, Stop> {
     let name = &place.spec().name;
     say(&format!("\n{:<50}{:>12}{:>16}", "environment of the host, random actions", "steps/s", "µs, all of them"));
     let size = FleetSize { tasks: 1, envs_per_task: envs, horizon: place.spec().horizon };
@@ -19,7 +20,7 @@ pub(super) fn environments(place: &HostPlace, envs: usize, seconds: f64) -> Resu
     let speed = pollster::block_on(stepping(&mut *executor, seconds))?;
     let all = 1e6 * envs as f64 / speed;
     say(&format!("{:<50}{:>12}{all:>16.1}", format!("{name}, {envs} side by side"), short_count(speed)));
-    Ok(())
+    Ok(speed)
 }
 
 /// Environment steps per second on one task, all that the executor does included; the first steps are not counted.

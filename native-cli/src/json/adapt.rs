@@ -1,0 +1,155 @@
+//! Lines of `adapt --json`.
+
+use super::{ends, finite};
+use crate::stats;
+use quickstudy_core::meta::Performance;
+use serde::Serialize;
+
+/// A line of `adapt --json`.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum AdaptLine {
+    /// The first line: the policy, and the tasks that it adapts to.
+    Adaptation {
+        /// Version of these lines: 1
+        version: u32,
+        /// The policy
+        #[serde(flatten)]
+        policy: Adapted,
+        /// The unit that stages follow each other by: `gradient_steps`, `episodes`, or `steps` of a single episode
+        unit: String,
+        /// Rollouts of each task in each stage
+        rollouts: usize,
+    },
+    /// The first line of a meta-test, with its sizes instead of stages.
+    MetaTest {
+        /// Version of these lines: 1
+        version: u32,
+        /// The policy
+        #[serde(flatten)]
+        policy: Adapted,
+        /// Episodes of exploration on each task
+        exploration_episodes: usize,
+        /// Episodes of the adapted policy on each task, which are measured
+        test_episodes: usize,
+    },
+    /// The returns of one stage of adaptation, over the means of the tasks.
+    Stage {
+        /// Number of the stage, from 0
+        stage: usize,
+        /// Its name in tables: `before`, `step 1`, `episode 1`, `to step 10`
+        name: String,
+        /// The returns
+        #[serde(flatten)]
+        returns: Returns,
+        /// Mean return of the worst task
+        worst_task: Option<f64>,
+        /// Share of episodes with a success, where the environment tells it
+        success_rate: Option<f64>,
+        /// Share of episodes that end with one
+        success_at_end_rate: Option<f64>,
+    },
+    /// The returns of one class of tasks in a stage, where tasks have classes.
+    Class {
+        /// Number of the stage, from 0
+        stage: usize,
+        /// Name of the class
+        class: String,
+        /// Mean return
+        return_mean: Option<f64>,
+        /// Share of episodes with a success
+        success_rate: Option<f64>,
+        /// Share of episodes that end with one
+        success_at_end_rate: Option<f64>,
+    },
+    /// The returns of whole trials, of policies that adapt by memory or inference.
+    Trial {
+        /// The returns
+        #[serde(flatten)]
+        returns: Returns,
+    },
+    /// A policy that needs no training, on the same tasks.
+    Control {
+        /// Its effect
+        name: String,
+        /// The returns
+        #[serde(flatten)]
+        returns: Returns,
+    },
+    /// A measure of a meta-test.
+    Measure {
+        /// Its name, as in metrics: `MetaTest/Average/AverageReturn`
+        name: String,
+        /// Its value
+        value: Option<f64>,
+    },
+    /// The last line.
+    Result {
+        /// Mean return before adaptation, or in the first stage; none of a meta-test
+        before: Option<f64>,
+        /// Mean return after it, or in the last stage
+        after: Option<f64>,
+        /// Tasks
+        tasks: usize,
+    },
+}
+
+/// A policy that adapts, and its tasks.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Adapted {
+    /// Snapshot file
+    pub path: String,
+    /// Environment
+    pub environment: String,
+    /// Algorithm that trained it
+    pub algorithm: String,
+    /// Seed of its training
+    pub seed: u64,
+    /// Environment steps of its training
+    pub steps: u64,
+    /// True if measured actions were drawn, false if the most probable ones were taken
+    pub sampled: bool,
+    /// Held-out tasks
+    pub tasks: usize,
+    /// Seed of the tasks
+    pub task_seed: u64,
+    /// Where episodes are played
+    pub device: String,
+}
+
+/// A mean return over tasks, with its interval.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Returns {
+    /// Mean return over the tasks
+    pub return_mean: Option<f64>,
+    /// Lower end of its 95 % bootstrap interval; none of a single task
+    pub low: Option<f64>,
+    /// Upper end
+    pub high: Option<f64>,
+}
+
+impl Returns {
+    /// The mean of these returns, one of each task.
+    #[must_use]
+    pub fn of(means: &[f64]) -> Self {
+        let [low, high] = ends(stats::bootstrap95(means, stats::mean));
+        Self { return_mean: finite(stats::mean(means)), low, high }
+    }
+}
+
+impl AdaptLine {
+    /// The line of a class of tasks.
+    #[must_use]
+    pub fn class(stage: usize, class: &str, of: &Performance) -> Self {
+        Self::Class {
+            stage,
+            class: class.to_owned(),
+            return_mean: finite(of.mean),
+            success_rate: finite(of.success_rate),
+            success_at_end_rate: finite(of.success_at_end_rate),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Lines of `plot --json`.
+
+use super::{ends, finite};
+use crate::band;
+use crate::curve::Series;
+use crate::stats;
+use serde::Serialize;
+
+/// A line of `plot --json`.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum PlotLine {
+    /// The first line: what is drawn.
+    Plot {
+        /// Version of these lines: 1
+        version: u32,
+        /// Picture that was written
+        path: String,
+        /// Title of the picture: what all runs share
+        title: String,
+        /// Column of the horizontal axis
+        x: String,
+        /// Width of the smoothing window, in units of that axis
+        smooth: Option<u64>,
+    },
+    /// A line of a panel, with the numbers at its end.
+    Curve {
+        /// Environment; none where it is not recorded
+        environment: Option<String>,
+        /// Column that is drawn
+        metric: String,
+        /// Label of the line
+        experiment: String,
+        /// Runs that it is over
+        runs: usize,
+        /// Runs that are there at its end
+        runs_at_end: usize,
+        /// Where it ends; none without a value
+        end: Option<f64>,
+        /// Where the first of the runs ends, if others go on
+        first_end: Option<f64>,
+        /// Mean at the end
+        mean: Option<f64>,
+        /// Lower end of the mean's 95 % bootstrap interval; none of a single run
+        low: Option<f64>,
+        /// Upper end
+        high: Option<f64>,
+        /// Interquartile mean at the end
+        iqm: Option<f64>,
+    },
+}
+
+impl PlotLine {
+    /// The line of a series.
+    #[must_use]
+    pub fn curve(environment: Option<String>, metric: &str, series: &Series) -> Self {
+        let end = band::end(&series.runs);
+        let values = end.as_ref().map_or(&[][..], |end| &end.values);
+        let [low, high] = ends(stats::bootstrap95(values, stats::mean));
+        Self::Curve {
+            environment,
+            metric: metric.to_owned(),
+            experiment: series.label.clone(),
+            runs: series.runs.len(),
+            runs_at_end: values.len(),
+            end: end.as_ref().and_then(|end| finite(end.steps)),
+            first_end: end.as_ref().and_then(|end| end.first_end),
+            mean: finite(stats::mean(values)),
+            low,
+            high,
+            iqm: finite(stats::iqm(values)),
+        }
+    }
+}
