@@ -11,4 +11,5 @@ pub mod list;
 pub mod man;
 pub mod plot;
 pub mod python;
+pub mod report;
 pub mod train;

@@ -24,6 +24,7 @@ mod memory;
 mod models;
 mod particles;
 mod pictures;
+mod report;
 mod resume;
 mod segments;
 mod warm_start;
