@@ -61,3 +61,4 @@ pub mod stats;
 pub mod tfevents;
 pub mod ticker;
 pub mod warm_start;
+pub mod watch;

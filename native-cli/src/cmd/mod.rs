@@ -13,3 +13,4 @@ pub mod plot;
 pub mod python;
 pub mod report;
 pub mod train;
+pub mod watch;

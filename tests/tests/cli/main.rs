@@ -28,6 +28,7 @@ mod report;
 mod resume;
 mod segments;
 mod warm_start;
+mod watch;
 
 /// An empty folder in which the command line runs.
 fn sandbox() -> Sandbox {
