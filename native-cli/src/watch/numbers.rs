@@ -198,12 +198,12 @@ mod tests {
         fs::write(dir.join(file::JSONL), row(100, 1.0) + &row(150, 9.0) + &row(180, 9.5) + &row(190, 9.75)).unwrap();
         numbers.look().unwrap();
         assert_eq!((numbers.epoch, numbers.steps()), (2, 190));
+        assert_eq!(points(&numbers, 300, 1).as_array().unwrap().len(), 4);
         // The same with lines that end where those before did.
         fs::write(dir.join(file::JSONL), row(100, 1.0) + &row(110, 9.0) + &row(120, 9.5) + &row(130, 9.75)).unwrap();
         append(&dir, &row(140, 5.0));
         numbers.look().unwrap();
         assert_eq!((numbers.epoch, numbers.steps(), points(&numbers, 130, 3)), (3, 140, json!([[140.0, 5.0]])));
-        assert_eq!(points(&numbers, 300, 1).as_array().unwrap().len(), 4);
         fs::remove_file(dir.join(file::JSONL)).unwrap();
         numbers.look().unwrap();
         assert_eq!((numbers.steps(), points(&numbers, 0, 4)), (0, json!([])));

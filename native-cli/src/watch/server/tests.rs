@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::run_folder::file;
-use crate::run_folder::tests::scratch;
+use crate::run_folder::tests::{Scratch, scratch};
 use std::io::{Read as _, Write as _};
 
-/// A server of a run with two rows, whose player answers at once.
-fn server(name: &str) -> (u16, String) {
+/// A server of a run with two rows, whose player answers at once; its folder, its port and its token.
+fn server(name: &str) -> (Scratch, u16, String) {
     let folder = scratch(name);
     std::fs::write(folder.join(file::CONFIG), "algorithm = \"ppo\"\nenv = \"cartpole\"\nsteps = 200\n").unwrap();
     let rows = "{\"time/env_steps\":100,\"eval/return_mean\":1.5}\n{\"time/env_steps\":200,\"eval/return_mean\":2}\n";
@@ -14,7 +14,7 @@ fn server(name: &str) -> (u16, String) {
     let (address, asked) = serve(listen(0).unwrap(), &folder).unwrap();
     thread::spawn(move || asked.into_iter().for_each(|page| drop(page.send("{\"films\":[]}".to_owned()))));
     let (port, token) = address.strip_prefix("http://127.0.0.1:").unwrap().split_once('/').unwrap();
-    (port.parse().unwrap(), token.trim_end_matches('/').to_owned())
+    (folder, port.parse().unwrap(), token.trim_end_matches('/').to_owned())
 }
 
 /// Sends bytes, and gives the head and the body of the answer.
@@ -35,7 +35,7 @@ fn get(port: u16, path: &str) -> (String, String) {
 
 #[test]
 fn the_page_and_the_numbers_are_there_for_who_has_the_address() {
-    let (port, token) = server("watch-server");
+    let (_folder, port, token) = server("watch-server");
     for (path, kind, part) in [
         ("", "text/html", "<script src=\"watch.js\""),
         ("watch.css", "text/css", "prefers-color-scheme: dark"),
@@ -59,7 +59,7 @@ fn the_page_and_the_numbers_are_there_for_who_has_the_address() {
 
 #[test]
 fn nobody_else_gets_anything() {
-    let (port, token) = server("watch-refused");
+    let (_folder, port, token) = server("watch-refused");
     let host = format!("Host: 127.0.0.1:{port}\r\n");
     for (request, status) in [
         (format!("GET / HTTP/1.1\r\n{host}"), "404"),
@@ -97,7 +97,7 @@ fn a_port_in_use_is_named() {
 
 #[test]
 fn many_connections_that_say_nothing_leave_the_server_alive() {
-    let (port, token) = server("watch-many");
+    let (_folder, port, token) = server("watch-many");
     let connect = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
     let mut silent: Vec<TcpStream> = (0..CONNECTIONS).map(|_| connect()).collect();
     let mut refused = connect();
