@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 pub enum Work {
     /// Reading, planning and drawing first parameters. Nothing has been written.
     SettingUp,
+    /// Showing a run that another process makes. Nothing is written.
+    Watching,
     /// Writing files.
     Saving,
     /// The iteration that begins after so many environment steps.
@@ -26,6 +28,7 @@ impl Work {
     pub fn name(self) -> String {
         match self {
             Work::SettingUp => "setting up".to_owned(),
+            Work::Watching => "watching".to_owned(),
             Work::Saving => "writing files".to_owned(),
             Work::Iteration(steps) => format!("the iteration from step {} on", grouped(steps)),
             Work::Evaluation(steps) => format!("the evaluation at step {}", grouped(steps)),

@@ -38,6 +38,8 @@ Examples:
   quickstudy adapt runs/point-corner-promp-s0   before and after adapting
   quickstudy plot runs/*                        learning curves over seeds
   quickstudy compare runs/*                     which is better, and how sure
+  quickstudy report runs/* -o report.html       all of it on one page, to send
+  quickstudy watch runs/cartpole-ppo-s0         live curves, and its agent plays
   quickstudy export runs/pendulum-sac-s0 -o sac.safetensors  a run as one file
 
 Exit codes: 0 done, or stopped by Ctrl-C after saving; 1 failure during work;
@@ -59,6 +61,10 @@ pub enum Verb {
     Plot(cmd::plot::PlotArgs),
     /// Compare algorithms and settings over seeds: statistics with intervals
     Compare(cmd::compare::CompareArgs),
+    /// Write a page of runs: curves, statistics, settings, how to repeat them
+    Report(cmd::report::ReportArgs),
+    /// Show a run on a page of this machine, while it trains or after it
+    Watch(cmd::watch::WatchArgs),
     /// Write a run as one file, or its policy as an ONNX model
     Export(cmd::export::ExportArgs),
     /// List algorithms, environments and presets
@@ -199,6 +205,8 @@ pub fn main() -> ExitCode {
         Verb::Adapt(args) => cmd::adapt::run(&args),
         Verb::Plot(args) => cmd::plot::run(&args),
         Verb::Compare(args) => cmd::compare::run(&args),
+        Verb::Report(args) => cmd::report::run(&args),
+        Verb::Watch(args) => cmd::watch::run(&args),
         Verb::Export(args) => cmd::export::run(&args),
         Verb::List(args) => cmd::list::run(&args),
         Verb::Bench(args) => cmd::bench::run(&args),

@@ -100,8 +100,8 @@ impl Comparison {
     }
 }
 
-/// The methods, and for each experiment which one it is.
-fn methods(all: &[Experiment], labels: &[String]) -> (Vec<String>, Vec<usize>) {
+/// The methods, and for each experiment which one it is: those of the same label, on whatever environments.
+pub(crate) fn methods(all: &[Experiment], labels: &[String]) -> (Vec<String>, Vec<usize>) {
     let mut methods: Vec<String> = Vec::new();
     let mut places = Vec::new();
     for (i, (one, label)) in all.iter().zip(labels).enumerate() {

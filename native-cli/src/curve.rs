@@ -131,6 +131,22 @@ pub fn draw_panels(title: &str, subtitle: &str, plots: &[Plot], columns: usize) 
     Ok(sheet)
 }
 
+/// Draws a plot without title and legend, for a page that has its own; none if no series has a finite point.
+#[must_use]
+pub fn draw_alone(plot: &Plot, [width, height]: [f32; 2]) -> Option<Sheet> {
+    let mut sheet = Sheet::new(width, height);
+    // The number of the highest line of the grid reaches above it.
+    panel(&mut sheet, plot, [0.0, 12.0, width, height]).then_some(sheet)
+}
+
+/// A piece of the line of this number, for the legend of a page.
+#[must_use]
+pub fn swatch(number: usize) -> Sheet {
+    let mut sheet = Sheet::new(22.0, 10.0);
+    line(&mut sheet, &[[2.0, 5.0], [20.0, 5.0]], number, 3.0);
+    sheet
+}
+
 /// Draws a plot within `[left, top, right, bottom]`; false if it has no point.
 fn panel(sheet: &mut Sheet, plot: &Plot, [left, top, right, bottom]: [f32; 4]) -> bool {
     let of = |series: &Series| series.band.clone().unwrap_or_else(|| aggregate(&series.drawn(plot.log_x), plot.log_x));

@@ -44,7 +44,7 @@ pub fn is_due(before: u64, steps: u64, every: u64) -> bool {
 
 /// Points over steps, of which the more are left out the longer the run is: at most twice [`PER_DOUBLING`] stay.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Points {
+pub(crate) struct Points {
     /// Steps, value and level.
     kept: Vec<(u64, f64, u32)>,
     /// The newest one.
@@ -52,7 +52,7 @@ struct Points {
 }
 
 impl Points {
-    fn push(&mut self, steps: u64, value: f64) {
+    pub(crate) fn push(&mut self, steps: u64, value: f64) {
         let before = self.last.map_or(0, |(steps, _)| steps);
         let coarse = coarseness(steps);
         if coarse > coarseness(before) {
@@ -66,7 +66,7 @@ impl Points {
     }
 
     #[allow(clippy::cast_precision_loss)] // exact below 2^53 steps
-    fn curve(&self) -> Vec<(f64, f64)> {
+    pub(crate) fn curve(&self) -> Vec<(f64, f64)> {
         let newest = self.last.filter(|(steps, _)| self.kept.last().is_none_or(|(kept, ..)| kept < steps));
         let kept = self.kept.iter().map(|(steps, value, _)| (*steps, *value));
         kept.chain(newest).map(|(steps, value)| (steps as f64, value)).collect()

@@ -98,6 +98,12 @@ fn clip(
     Ok(captioned(images, &returns, fps, number, env.spec().dt))
 }
 
+/// Seconds of a step of an episode that has so many: the environment's own, `dt`, but for a short one.
+#[must_use]
+pub fn pace(dt: f64, steps: usize) -> f64 {
+    dt.max((SHORT / steps.max(1) as f64).min(SLOWEST))
+}
+
 /// An episode with its step and its return until then; of several, with its number.
 fn captioned(images: Vec<Image>, returns: &[f64], fps: Option<u64>, number: Option<(usize, usize)>, dt: f64) -> Clip {
     let steps = images.len().saturating_sub(1);
@@ -105,7 +111,7 @@ fn captioned(images: Vec<Image>, returns: &[f64], fps: Option<u64>, number: Opti
     let returns = alike(returns);
     let captions = returns.iter().enumerate().map(|(step, sum)| format!("{of}step {step}   return {sum}"));
     let frames = images.into_iter().zip(captions).collect();
-    let seconds = fps.map_or_else(|| dt.max((SHORT / steps.max(1) as f64).min(SLOWEST)), |fps| 1.0 / fps as f64);
+    let seconds = fps.map_or_else(|| pace(dt, steps), |fps| 1.0 / fps as f64);
     Clip { frames, seconds }
 }
 

@@ -1,13 +1,13 @@
 //! Drawings: a list of marks, which is written as SVG or painted as PNG, so that both show the same.
 
 mod stack;
+mod svg;
 
 use crate::lettering::Letters;
 use crate::outcome::Stop;
 use crate::picture_file::Format;
 use crate::raster::{Painter, Picture};
 use quickstudy_core::env::{Color, Scene, Shape};
-use std::fmt::Write as _;
 
 /// Titles, labels and lines of text.
 pub const INK: Color = Color::rgb(38, 38, 44);
@@ -193,42 +193,6 @@ impl Sheet {
         }
     }
 
-    /// The text of an SVG file.
-    #[must_use]
-    pub fn svg(&self) -> String {
-        let Self { width, height, .. } = self;
-        let mut out = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-             viewBox=\"0 0 {width} {height}\">\n\
-             <rect width=\"{width}\" height=\"{height}\" fill=\"white\"/>\n"
-        );
-        let mut clips = 0;
-        let mut inside = false;
-        for mark in &self.marks {
-            if let Mark::Clip(area) = mark {
-                if std::mem::take(&mut inside) {
-                    out += "</g>\n";
-                }
-                if let Some([left, top, right, bottom]) = area {
-                    clips += 1;
-                    inside = true;
-                    _ = writeln!(
-                        out,
-                        "<clipPath id=\"clip{clips}\"><rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" \
-                         height=\"{:.1}\"/></clipPath>\n<g clip-path=\"url(#clip{clips})\">",
-                        right - left,
-                        bottom - top
-                    );
-                }
-            }
-            out += &element(mark);
-        }
-        if inside {
-            out += "</g>\n";
-        }
-        out + "</svg>\n"
-    }
-
     /// The drawing in pixels.
     #[must_use]
     pub fn picture(&self) -> Picture {
@@ -269,47 +233,6 @@ pub(crate) fn letter(painter: &mut Painter, text: &str, [x, y]: [f32; 2], style:
     for outlines in letters.outlines(text, size) {
         let outlines: Vec<Vec<_>> = outlines.iter().map(|outline| outline.iter().map(place).collect()).collect();
         painter.fill(&outlines, style.color, 1.0);
-    }
-}
-
-/// A mark as an element of SVG.
-fn element(mark: &Mark) -> String {
-    let list = |points: &[[f32; 2]]| points.iter().map(|[x, y]| format!("{x:.1},{y:.1}")).collect::<Vec<_>>().join(" ");
-    let faint = |what: &str, opacity: f32| match opacity < 1.0 {
-        true => format!(" {what}-opacity=\"{opacity}\""),
-        false => String::new(),
-    };
-    match mark {
-        Mark::Stroke { points, width, color, opacity } => format!(
-            "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{width:.1}\" stroke-linejoin=\"round\" \
-             stroke-linecap=\"round\"{}/>\n",
-            list(points),
-            hex(*color),
-            faint("stroke", *opacity)
-        ),
-        Mark::Fill { points, color, opacity } => {
-            format!("<polygon points=\"{}\" fill=\"{}\"{}/>\n", list(points), hex(*color), faint("fill", *opacity))
-        }
-        Mark::Disc { center: [x, y], radius, color } => {
-            format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius:.1}\" fill=\"{}\"/>\n", hex(*color))
-        }
-        Mark::Text { text, at: [x, y], style } => {
-            let anchor = match style.anchor {
-                Anchor::Start => "",
-                Anchor::Middle => " text-anchor=\"middle\"",
-                Anchor::End => " text-anchor=\"end\"",
-            };
-            let bold = if style.bold { " font-weight=\"bold\"" } else { "" };
-            let turn = if style.upwards { format!(" transform=\"rotate(-90 {x:.1} {y:.1})\"") } else { String::new() };
-            format!(
-                "<text x=\"{x:.1}\" y=\"{y:.1}\" font-family=\"sans-serif\" font-size=\"{}\"\
-                 {bold} fill=\"{}\"{anchor}{turn}>{}</text>\n",
-                style.size,
-                hex(style.color),
-                escaped(text)
-            )
-        }
-        Mark::Clip(_) => String::new(),
     }
 }
 
@@ -385,15 +308,6 @@ pub fn ticks(low: f64, high: f64, count: usize) -> Vec<f64> {
     (0..=4 * count).map(|i| (first + i as f64) * step).take_while(|v| *v <= high).collect()
 }
 
-fn hex(color: Color) -> String {
-    format!("#{:02x}{:02x}{:02x}", color.r, color.g, color.b)
-}
-
-/// Text for SVG.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -405,7 +319,6 @@ mod tests {
         let mut sheet = Sheet::new(120.0, 130.0);
         sheet.scene(&Scene::new([-1.0, 1.0, 0.0, 1.0]).with(Shape::circle([0.0, 1.0], 0.5, Color::INK)), &frame);
         assert!(sheet.svg().contains("<circle cx=\"60.0\" cy=\"45.0\" r=\"25.0\" fill=\"#26262c\"/>\n"));
-        assert_eq!(escaped("a<b & \"c\""), "a&lt;b &amp; &quot;c&quot;");
     }
 
     #[test]

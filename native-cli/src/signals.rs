@@ -49,6 +49,11 @@ fn pressed() {
             tell("\nstopped while setting up: nothing was trained, and nothing changed");
             end();
         }
+        // Whoever watches changes nothing, so that there is nothing to save.
+        (_, Work::Watching) => {
+            tell("\nstopped watching; the run itself is untouched");
+            std::process::exit(0);
+        }
         (0, work) => tell(&format!(
             "\nstopping: waiting for {}, which has taken {:.0} s so far, and for its snapshot; press Ctrl-C again to \
              stop within it and go back to the last snapshot",

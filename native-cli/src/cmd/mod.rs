@@ -11,5 +11,7 @@ pub mod list;
 pub mod man;
 pub mod plot;
 pub mod python;
+pub mod report;
 pub mod sweep;
 pub mod train;
+pub mod watch;

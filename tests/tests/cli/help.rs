@@ -10,8 +10,10 @@ use quickstudy_tests::every::every;
 #[test]
 fn everything_that_explains_fits_80_columns() {
     let dir = sandbox();
-    let helps = ["", "train", "eval", "adapt", "plot", "compare", "export", "list", "bench", "devices", "man"]
-        .map(|verb| format!("{verb} --help"));
+    let helps = [
+        "", "train", "eval", "adapt", "plot", "compare", "report", "watch", "export", "list", "bench", "devices", "man",
+    ]
+    .map(|verb| format!("{verb} --help"));
     let parts = ["", "algorithms", "environments", "presets", "settings", "metrics"].map(|part| format!("list {part}"));
     for arguments in helps.iter().chain(&parts) {
         let shown = dir.run(arguments);
@@ -28,7 +30,7 @@ fn everything_that_explains_fits_80_columns() {
 #[test]
 fn examples_are_not_wrapped() {
     let dir = sandbox();
-    for verb in ["", "train", "eval", "adapt", "plot", "compare", "export", "list", "bench"] {
+    for verb in ["", "train", "eval", "adapt", "plot", "compare", "report", "watch", "export", "list", "bench"] {
         let help = dir.run(&format!("{verb} --help")).out;
         let examples = help.split_once("\nExamples:\n").unwrap().1;
         for line in examples.lines().take_while(|line| !line.is_empty()) {

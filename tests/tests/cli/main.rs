@@ -25,11 +25,13 @@ mod memory;
 mod models;
 mod particles;
 mod pictures;
+mod report;
 mod resume;
 mod segments;
 mod study;
 mod sweep;
 mod warm_start;
+mod watch;
 
 /// An empty folder in which the command line runs.
 fn sandbox() -> Sandbox {
