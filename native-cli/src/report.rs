@@ -21,7 +21,7 @@ const RESAMPLES: usize = 10_000;
 
 /// A report of some experiments.
 #[derive(Debug)]
-pub struct Report<'a> {
+pub struct ReportPage<'a> {
     all: &'a [Experiment],
     /// For each experiment the number of its method, which is that of its colour.
     places: Vec<usize>,
@@ -30,7 +30,7 @@ pub struct Report<'a> {
     films: Vec<Filmstrip>,
 }
 
-impl<'a> Report<'a> {
+impl<'a> ReportPage<'a> {
     /// Compares experiments; `by` has the keys by which they were grouped. `notes` are told before those of the
     /// comparison.
     ///

@@ -6,7 +6,7 @@ use crate::outcome::Stop;
 use crate::output;
 use crate::picture_file::expect_extension;
 use crate::progress::say;
-use crate::report::Report;
+use crate::report::ReportPage;
 use quickstudy_core::in_bytes;
 use std::path::PathBuf;
 
@@ -68,7 +68,7 @@ pub fn run(args: &ReportArgs) -> Result<(), Stop> {
     let metrics: Vec<String> = args.metric.iter().cloned().collect();
     let (runs, notes) = experiments::collect(&args.folders, ENV_STEPS, &metrics)?;
     let all = experiments::group(runs, &args.by)?;
-    let mut report = Report::new(&all, &args.by, args.metric.as_deref(), args.baseline.as_deref(), notes)?;
+    let mut report = ReportPage::new(&all, &args.by, args.metric.as_deref(), args.baseline.as_deref(), notes)?;
     if !args.no_pictures {
         report.add_pictures();
     }

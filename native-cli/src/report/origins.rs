@@ -1,6 +1,6 @@
 //! Where runs come from: their commands and configurations, the versions that made them, and their scores.
 
-use super::Report;
+use super::ReportPage;
 use super::page::{self, Cell};
 use crate::comparison::task::Measured;
 use crate::experiments::{Run, show};
@@ -17,7 +17,7 @@ const LONGEST: usize = 20_000;
 const COMMIT: usize = 10;
 
 /// Commands and a configuration of each experiment, folded.
-pub(super) fn repeating(report: &Report<'_>) -> String {
+pub(super) fn repeating(report: &ReportPage<'_>) -> String {
     let experiment = |(i, one): (usize, &crate::experiments::Experiment)| {
         let mut commands: Vec<String> = Vec::new();
         for line in one.runs.iter().filter_map(|run| text(&run.folder, file::COMMAND)).flat_map(lines) {
@@ -63,7 +63,7 @@ fn text(folder: &Path, name: &str) -> Option<String> {
 }
 
 /// Versions and scores of all runs: one table, folded, after a line about the versions.
-pub(super) fn runs(report: &Report<'_>) -> String {
+pub(super) fn runs(report: &ReportPage<'_>) -> String {
     let mut versions: Vec<String> = Vec::new();
     let mut rows = Vec::new();
     for (i, one) in report.all.iter().enumerate() {
@@ -108,7 +108,7 @@ pub(super) fn runs(report: &Report<'_>) -> String {
     page::section("Runs and versions", &body)
 }
 
-fn measured<'a>(report: &'a Report<'_>, run: &Run) -> Option<&'a Measured> {
+fn measured<'a>(report: &'a ReportPage<'_>, run: &Run) -> Option<&'a Measured> {
     let all = report.comparison.tasks.iter().flat_map(|task| task.runs.iter().flatten());
     all.into_iter().find(|measured| measured.folder == run.folder)
 }

@@ -84,7 +84,8 @@ pub(super) fn table(caption: &str, head: &[Cell], rows: &[Vec<Cell>]) -> String 
     };
     let caption = escaped(caption);
     format!(
-        "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\"><table>\n<caption>{caption}</caption>\n\
+        "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\"><table>\n\
+         <caption>{caption}</caption>\n\
          <thead><tr>{heads}</tr></thead>\n<tbody>\n{}</tbody></table></div>\n",
         rows.iter().map(row).collect::<String>()
     )

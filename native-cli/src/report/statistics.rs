@@ -1,6 +1,6 @@
 //! The statistics of `compare`, as tables of a page.
 
-use super::Report;
+use super::ReportPage;
 use super::page::{self, Cell};
 use crate::comparison::aggregate::Aggregate;
 use crate::comparison::document::{Document, Section};
@@ -10,7 +10,7 @@ use crate::markup::escaped;
 const NUMBERS: [&str; 4] = ["seeds", "value", "probability", "95 % interval of it"];
 
 /// A table for each suite and one of improvements, notes, and lines about the origin of scores.
-pub(super) fn section(report: &Report<'_>, document: &Document) -> String {
+pub(super) fn section(report: &ReportPage<'_>, document: &Document) -> String {
     let Some((environments, parts)) = document.sections.split_first() else { return String::new() };
     let shown: String = parts.iter().map(|part| shown(report, part)).collect();
     let origins = page::folded("Scores and where they come from", &list(&environments.lines));
@@ -23,7 +23,7 @@ fn list(lines: &[String]) -> String {
 }
 
 /// A part of the comparison: aggregates at once, what else there is of a suite folded.
-fn shown(report: &Report<'_>, part: &Section) -> String {
+fn shown(report: &ReportPage<'_>, part: &Section) -> String {
     let list = list(&part.lines);
     if part.head.is_empty() {
         return format!("<div class=\"note\"><h3>{}</h3>\n{list}</div>\n", escaped(&part.title));
@@ -46,7 +46,7 @@ fn is_further(name: &str) -> bool {
     !name.is_empty() && all.iter().all(|one| one.title() != name)
 }
 
-fn table(report: &Report<'_>, title: &str, head: &[&str], rows: &[Vec<String>]) -> String {
+fn table(report: &ReportPage<'_>, title: &str, head: &[&str], rows: &[Vec<String>]) -> String {
     let cell = |head: &str, text: &str| match head {
         head if NUMBERS.contains(&head) => Cell::number(text),
         "experiment" | "over" => match report.comparison.methods.iter().position(|label| label == text) {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-/// What an answer says at first.
+/// The status of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
     Fine,

@@ -1,4 +1,4 @@
-//! What a run is: its settings, where it is made, and whether somebody writes there.
+//! The facts of a run: its settings, where it is made, and whether somebody writes there.
 
 use crate::experiments::show;
 use crate::run_folder::{self, file};

@@ -1,7 +1,7 @@
 //! Who may read the page: whoever has its address, from this machine, and no page of another origin.
 
 use super::answer::Status;
-use super::request::Request;
+use super::request::PageRequest;
 use crate::outcome::Stop;
 
 /// Random bytes of the token.
@@ -38,7 +38,7 @@ impl Guard {
     ///
     /// # Errors
     /// The [`Status`] to refuse it with.
-    pub fn admit<'a>(&self, request: &'a Request) -> Result<(&'a str, &'a str), Status> {
+    pub fn admit<'a>(&self, request: &'a PageRequest) -> Result<(&'a str, &'a str), Status> {
         let own = |name: &str| {
             let host = name.strip_suffix(&format!(":{}", self.port));
             host.is_some_and(|host| host == "127.0.0.1" || host.eq_ignore_ascii_case("localhost"))
@@ -78,7 +78,7 @@ mod tests {
         assert_ne!(guard.token, Guard::new(8080).unwrap().token);
         assert_eq!(guard.token.len(), 2 * TOKEN);
         let token = guard.token.clone();
-        let request = |host: &str, origins: &[&str], target: &str| Request {
+        let request = |host: &str, origins: &[&str], target: &str| PageRequest {
             method: "GET".into(),
             target: target.replace("TOKEN", &token),
             hosts: vec![host.into()],

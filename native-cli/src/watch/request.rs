@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A request without a body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Request {
+pub(super) struct PageRequest {
     /// GET, or what is refused.
     pub method: String,
     /// The path, with the query.
@@ -25,7 +25,7 @@ pub(super) struct Request {
     pub origins: Vec<String>,
 }
 
-impl Request {
+impl PageRequest {
     /// Reads a request.
     ///
     /// # Errors
@@ -97,11 +97,11 @@ mod tests {
     #[test]
     fn requests_are_read_as_far_as_they_are_there() {
         let whole = b"GET /a/b?c=1 HTTP/1.1\r\nHOST: 127.0.0.1:80 \r\nOrigin: null\r\nX: y\r\n\r\n";
-        let request = Request::parse(whole).unwrap().unwrap();
+        let request = PageRequest::parse(whole).unwrap().unwrap();
         assert_eq!((&*request.method, &*request.target), ("GET", "/a/b?c=1"));
         assert_eq!((request.hosts, request.origins), (vec!["127.0.0.1:80".to_owned()], vec!["null".to_owned()]));
         for cut in 0..whole.len() {
-            assert_eq!(Request::parse(&whole[..cut]), Ok(None), "{cut}");
+            assert_eq!(PageRequest::parse(&whole[..cut]), Ok(None), "{cut}");
         }
     }
 
@@ -115,7 +115,7 @@ mod tests {
             ("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", Status::HasBody),
             (&format!("GET / HTTP/1.1\r\n{}\r\n", "a: b\r\n".repeat(65)), Status::TooLong),
         ] {
-            assert_eq!(Request::parse(text.as_bytes()), Err(status), "{text}");
+            assert_eq!(PageRequest::parse(text.as_bytes()), Err(status), "{text}");
         }
     }
 }

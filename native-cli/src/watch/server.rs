@@ -4,7 +4,7 @@ use super::answer::{Answer, Status};
 use super::facts;
 use super::guard::Guard;
 use super::numbers::Numbers;
-use super::request::Request;
+use super::request::PageRequest;
 use crate::outcome::Stop;
 use serde_json::Value;
 use std::io::{self, ErrorKind};
@@ -32,19 +32,19 @@ const WRITING: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(400);
 
 /// A page that waits for an episode: where to send it to.
-pub(super) type Asking = Sender<String>;
+pub(super) type Reply = Sender<String>;
 
-/// What all connections share.
+/// State that all connections share.
 struct Shared {
     folder: PathBuf,
     guard: Guard,
-    run: Mutex<Run>,
-    players: SyncSender<Asking>,
+    run: Mutex<Looked>,
+    players: SyncSender<Reply>,
     connections: AtomicUsize,
 }
 
 /// The numbers and facts of the run as of the last look.
-struct Run {
+struct Looked {
     numbers: Numbers,
     facts: Value,
     looked: Option<Instant>,
@@ -68,12 +68,12 @@ pub(super) fn listen(port: u16) -> Result<TcpListener, Stop> {
 ///
 /// # Errors
 /// [`Stop`] with code 1 if the system refuses.
-pub(super) fn serve(listener: TcpListener, folder: &Path) -> Result<(String, Receiver<Asking>), Stop> {
+pub(super) fn serve(listener: TcpListener, folder: &Path) -> Result<(String, Receiver<Reply>), Stop> {
     let failed = |error: io::Error| Stop::failure(format!("cannot serve the page: {error}"));
     let guard = Guard::new(listener.local_addr().map_err(failed)?.port())?;
     let address = guard.address();
     let (players, asked) = sync_channel(WAITING);
-    let run = Mutex::new(Run { numbers: Numbers::new(folder), facts: Value::Null, looked: None });
+    let run = Mutex::new(Looked { numbers: Numbers::new(folder), facts: Value::Null, looked: None });
     let shared = Arc::new(Shared { folder: folder.to_owned(), guard, run, players, connections: AtomicUsize::new(0) });
     thread::Builder::new().name("watch".into()).spawn(move || accept(&listener, &shared)).map_err(failed)?;
     Ok((address, asked))
@@ -105,7 +105,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
 
 /// Answers a connection. One that breaks off concerns nobody.
 fn answer(stream: &mut TcpStream, shared: &Shared) {
-    let answer = match Request::read(stream) {
+    let answer = match PageRequest::read(stream) {
         Ok(request) => match shared.guard.admit(&request) {
             Ok((path, query)) => shared.page(path, query),
             Err(status) => Answer::refused(status),
