@@ -32,7 +32,7 @@ Examples:
   quickstudy train ppo --env cartpole           files go to runs/cartpole-ppo-s0
   quickstudy train ppo --env cartpole --seed 0..10   ten seeds, a folder each
   quickstudy train ppo,a2c --env cartpole,acrobot --seed 0..5   a study
-  quickstudy sweep sweep.toml                   settings, tried beside each other
+  quickstudy sweep sweep.toml                   settings beside each other
   quickstudy train --resume runs/cartpole-ppo-s0     continue where it stopped
   quickstudy eval runs/cartpole-ppo-s0 --gif out.gif evaluate and record
   quickstudy adapt runs/point-corner-promp-s0   before and after adapting

@@ -168,7 +168,7 @@ pub fn run(args: &SweepArgs) -> Result<(), Stop> {
     Ok(())
 }
 
-/// What the file and the flags ask for, and the file's text.
+/// Reads the file with the flags over it; gives its text, too.
 fn read(args: &SweepArgs) -> Result<(SweepFile, Option<String>), Stop> {
     let (mut file, mut text) = (SweepFile::default(), None);
     if let Some(path) = &args.file {

@@ -100,7 +100,10 @@ mod tests {
         let text = serde_json::to_string(&progress).unwrap();
         assert_eq!(
             text,
-            r#"{"type":"progress","algorithm":null,"environment":null,"steps":10,"total":20,"return":null,"evaluation":1.5,"steps_per_second":null}"#
+            concat!(
+                r#"{"type":"progress","algorithm":null,"environment":null,"steps":10,"total":20,"#,
+                r#""return":null,"evaluation":1.5,"steps_per_second":null}"#
+            )
         );
         assert_eq!(TrainLine::parse(&text), Some(progress));
         assert_eq!(TrainLine::parse("note: something else"), None);

@@ -28,12 +28,12 @@ const SIDE: f32 = 200.0;
 pub(super) struct Filmstrip {
     experiment: String,
     method: usize,
-    played: Result<Played, String>,
+    played: Result<FilmedEpisode, String>,
 }
 
 /// The moments of an episode.
 #[derive(Debug)]
-struct Played {
+struct FilmedEpisode {
     /// Says whose episode it is and how it went.
     what: String,
     moments: Vec<(usize, Scene)>,
@@ -61,7 +61,7 @@ fn median<'a>(report: &'a ReportPage<'_>, experiment: usize) -> Option<&'a Measu
     own.get(own.len().saturating_sub(1) / 2).copied()
 }
 
-fn play(run: &Measured) -> Result<Played, Stop> {
+fn play(run: &Measured) -> Result<FilmedEpisode, Stop> {
     let policy = run_folder::read(&run_folder::policy(&run.folder, false, false)?)?;
     let policy = Evaluator::load_with(&Device::cpu(1), known::own(), &policy)?;
     if matches!(policy.env(), EnvPlace::Host(_)) {
@@ -78,7 +78,7 @@ fn play(run: &Measured) -> Result<Played, Stop> {
     let drawn = steps.into_iter().map(|step| Ok((step, env.draw(&episode.states[step], &episode.task)?)));
     let total: f64 = episode.rewards.iter().map(|reward| f64::from(*reward)).sum();
     let (seed, made) = (policy.trained_seed(), short_count(policy.env_steps() as f64));
-    Ok(Played {
+    Ok(FilmedEpisode {
         what: format!("seed {seed} after {made} steps, return {total:.1} in {} steps", episode.rewards.len()),
         moments: drawn.collect::<Result<_, quickstudy_core::Error>>()?,
     })

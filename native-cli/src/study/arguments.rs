@@ -59,7 +59,7 @@ impl Machine<'_> {
     }
 }
 
-/// What all processes of a command share.
+/// Arguments that all processes of a command share.
 #[derive(Debug)]
 pub struct Common {
     settings: Vec<OsString>,

@@ -40,7 +40,7 @@ pub enum Goal {
     Min,
 }
 
-/// What a sweep asks for.
+/// A sweep as it was asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SweepFile {
     /// Settings of all trials.

@@ -30,7 +30,8 @@ fn everything_that_explains_fits_80_columns() {
 #[test]
 fn examples_are_not_wrapped() {
     let dir = sandbox();
-    for verb in ["", "train", "eval", "adapt", "plot", "compare", "report", "watch", "export", "list", "bench"] {
+    for verb in ["", "train", "sweep", "eval", "adapt", "plot", "compare", "report", "watch", "export", "list", "bench"]
+    {
         let help = dir.run(&format!("{verb} --help")).out;
         let examples = help.split_once("\nExamples:\n").unwrap().1;
         for line in examples.lines().take_while(|line| !line.is_empty()) {

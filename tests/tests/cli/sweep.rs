@@ -9,7 +9,8 @@ use std::fs;
 
 /// Four trials, of which two go on after 512 steps.
 const FILE: &str = "algorithm = \"ppo\"\nenv = \"cartpole\"\nseed = \"0..2\"\nsteps = \"2k\"\nhidden = [8]\nenvs = 4\n\
-    horizon = 32\nminibatches = 2\neval_episodes = 2\n[grid]\nlearning_rate = [1e-2, 1e-5]\nepochs = [1, 4]\n[halving]\neta = 2\n\
+    horizon = 32\nminibatches = 2\neval_episodes = 2\n[grid]\n\
+    learning_rate = [1e-2, 1e-5]\nepochs = [1, 4]\n[halving]\neta = 2\n\
     first_steps = 512\n";
 const SWEEP: &str = "sweep sweep.toml --save-every 0 --threads 2";
 
