@@ -23,7 +23,8 @@ fn setup() -> Setup {
 }
 
 fn pace(save_every: Duration) -> Pace {
-    Pace { save_every, eval_every: 0, evaluation: Evaluation::Episodes(1), log_every: 0, keep: Keep::Last }
+    let (evaluation, keep) = (Evaluation::Episodes(1), Keep::Last);
+    Pace { save_every, eval_every: 0, evaluation, log_every: 0, keep, pause_at: None }
 }
 
 fn start(dir: &Path, device: &Device) -> RecordedSession {
