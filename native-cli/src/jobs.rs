@@ -32,6 +32,8 @@ pub struct Job {
     pub runs: usize,
     /// Environment steps that each of them is to make in all.
     pub steps: u64,
+    /// True if it stops by itself before its runs have made all steps, and goes on later.
+    pub pauses: bool,
     /// Arguments of the command line, from the verb on.
     pub arguments: Vec<OsString>,
 }

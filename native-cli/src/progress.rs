@@ -37,6 +37,8 @@ pub struct Progress {
     unsaid: Option<Report>,
     /// When the last line of JSON was printed.
     printed: Option<Instant>,
+    /// The last report, where no line of JSON has it.
+    unprinted: Option<Report>,
     /// Shows what one long iteration or evaluation is at.
     ticker: Ticker,
 }
@@ -63,7 +65,18 @@ impl Progress {
         let now = Instant::now();
         let ticker = Ticker::new(bar.clone().map(|bar| Box::new(move |text: &str| show(&bar, text)) as _));
         let recent = VecDeque::from([(now, done)]);
-        Self { bar, total, seeds, recent, next_line: 0, last_line: now, unsaid: None, printed: None, ticker }
+        Self {
+            bar,
+            total,
+            seeds,
+            recent,
+            next_line: 0,
+            last_line: now,
+            unsaid: None,
+            printed: None,
+            unprinted: None,
+            ticker,
+        }
     }
 
     /// Shows a report: on a terminal always, otherwise at each tenth of the run or after half a minute of silence.
@@ -80,9 +93,10 @@ impl Progress {
         let (then, before) = self.recent[0];
         let seconds = (now - then).as_secs_f64();
         let speed = if seconds > 0.0 { report.steps.saturating_sub(before) as f64 / seconds } else { 0.0 };
-        if is_json() && self.printed.is_none_or(|then| now - then > PRINTED) {
+        self.unprinted = Some(report);
+        if self.printed.is_none_or(|then| now - then > PRINTED) {
             self.print(report, speed);
-            self.printed = Some(now);
+            (self.printed, self.unprinted) = (Some(now), None);
         }
         if let Some(bar) = &self.bar {
             bar.set_position(report.steps.min(self.total));
@@ -124,8 +138,10 @@ impl Progress {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
-        if let Some(report) = self.unsaid.take() {
+        if let Some(report) = self.unprinted.take() {
             self.print(report, 0.0);
+        }
+        if let Some(report) = self.unsaid.take() {
             say(&line(report, self.total, self.seeds, 0.0));
         }
     }

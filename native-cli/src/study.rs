@@ -84,6 +84,7 @@ impl StudyPart {
             environment: self.plan.setup.env.spec().name.clone(),
             runs: runs.len(),
             steps: self.plan.setup.steps,
+            pauses: false,
             arguments,
         };
         let mut jobs = Vec::new();

@@ -17,6 +17,7 @@ const NAME: usize = 40;
 struct JobRow {
     name: String,
     runs: usize,
+    pauses: bool,
     total: u64,
     algorithm: String,
     environment: String,
@@ -46,6 +47,7 @@ impl Board {
         let row = |job: &Job| JobRow {
             name: job.name.chars().take(NAME).collect(),
             runs: job.runs,
+            pauses: job.pauses,
             total: job.steps,
             algorithm: job.algorithm.clone(),
             environment: job.environment.clone(),
@@ -152,6 +154,7 @@ impl Board {
         let last = row.last.map(|report| line(report, row.total, row.runs as u64, 0.0)).unwrap_or_default();
         let text = match end {
             JobEnd::Finished => format!("{:<width$}  {last}  done in {}", row.name, duration(taken)),
+            JobEnd::Stopped if row.pauses => format!("{:<width$}  {last}  waits", row.name),
             JobEnd::Stopped => format!("{:<width$}  {last}  stopped", row.name),
             JobEnd::Failed(stop) => format!("{:<width$}  failed: {}", row.name, stop.message),
         };

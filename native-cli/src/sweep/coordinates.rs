@@ -140,9 +140,11 @@ pub fn draw(title: &str, metric: &str, trials: &[Trial], scores: &[Score], goal:
             sheet.stroke(&piece, thick, color, if rank == 0 { 1.0 } else { 0.75 });
         }
     }
+    // A name may reach half way to the next one, and to the edge.
+    let room = ((width - LEFT - RIGHT) / gaps).min(2.0 * RIGHT) - 10.0;
     for (number, axis) in axes.iter().enumerate() {
         let style = Style::new(13.0, INK).bold().at(Anchor::Middle);
-        sheet.text(&clip(&axis.name, style, BETWEEN - 8.0), [x(number), TOP - 22.0], style);
+        sheet.text(&clip(&axis.name, style, room), [x(number), TOP - 22.0], style);
         for (place, label) in &axis.labels {
             let style = Style::new(12.0, QUIET).at(Anchor::End);
             sheet.stroke(&[[x(number) - 4.0, y(*place)], [x(number), y(*place)]], 1.0, QUIET, 1.0);

@@ -65,15 +65,13 @@ impl Trial {
     /// The jobs by which its runs come to `rung` environment steps.
     pub(super) fn jobs(&self, rung: u64, machine: Machine<'_>, at_once: usize) -> Vec<Job> {
         let mut common = Common::with(self.settings.clone(), machine, at_once);
-        if rung < self.part.plan.setup.steps {
+        let pauses = rung < self.part.plan.setup.steps;
+        if pauses {
             common.pause_at(rung);
         }
         let name = format!("{} {}", self.name, shown(&self.tried));
-        self.part
-            .jobs(&self.pair, &self.folder, &common)
-            .into_iter()
-            .map(|job| Job { name: name.clone(), ..job })
-            .collect()
+        let jobs = self.part.jobs(&self.pair, &self.folder, &common).into_iter();
+        jobs.map(|job| Job { name: name.clone(), pauses, ..job }).collect()
     }
 
     /// Tells whether all its runs have made so many steps.
