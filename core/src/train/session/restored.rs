@@ -150,7 +150,7 @@ pub fn stacks<'a>(own: impl Into<Own<'a>>, files: &[&[u8]]) -> Vec<Vec<usize>> {
 /// were made is not known of files of old versions, which counted iterations alone, or ended runs by another rule.
 ///
 /// # Errors
-/// As [`Session::restore`].
+/// As [`Session::restore`](super::Session::restore).
 pub fn snapshot_steps<'a>(own: impl Into<Own<'a>>, file: &[u8]) -> Result<(Option<u64>, u64)> {
     let (header, ..) = snapshot::decode(file, own.into().algorithms)?;
     Ok((header.counted(), header.steps))
