@@ -2,7 +2,7 @@
 //! `sweep`.
 //!
 //! A process of its own keeps the failure of one training from the others. Each prints lines of JSON
-//! ([`TrainLine`](crate::json::train::TrainLine)), and stops with a snapshot when its standard input ends: however this
+//! ([`TrainLine`]), and stops with a snapshot when its standard input ends: however this
 //! process ends, nothing goes on without it, and nothing is lost.
 
 mod board;

@@ -80,7 +80,7 @@ pub struct SweepArgs {
     /// without evaluations]
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
-    /// Folder of the trials [default: runs/<name of the file>, or runs/sweep]
+    /// Folder of the trials [default: runs and the name of the file, or runs/sweep]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Trainings at once: each is a process with its share of threads and memory [default: one per thread of the CPU,
