@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 NEEDED = ["README.md", "LICENSE-APACHE", "LICENSE-MIT", "Cargo.toml", "Cargo.lock", "src/lib.rs"]
 ALLOWED = re.compile(
-    r"(src|benches|examples)/[\w/-]+\.(rs|toml|wgsl|py)|assets/[\w.-]+|build\.rs|README\.md|LICENSE-\w+"
+    r"(src|benches|examples)/[\w/-]+\.(rs|toml|wgsl|py)|assets/(page/)?[\w.-]+|build\.rs|README\.md|LICENSE-\w+"
     r"|Cargo\.(lock|toml|toml\.orig)|\.cargo_vcs_info\.json"
 )
 # The registry's own limits; `cargo package` does not know them.
