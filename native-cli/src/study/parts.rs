@@ -1,8 +1,10 @@
 //! The pairs of a study, as they are typed: lists with commas.
 
+use crate::known;
 use crate::outcome::Stop;
 use crate::plan::Request;
 use crate::run_settings::RunSettings;
+use quickstudy_bridge::is_name;
 
 /// An algorithm and an environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +38,7 @@ pub fn pairs(request: &Request) -> Result<Vec<Pair>, Stop> {
 }
 
 /// The names in a list with commas. A part `key=value` belongs to the name before it, as in
-/// `bandit:arms=10,pulls=100`, and so does what is in brackets or quotes.
+/// `bandit:arms=10,pulls=100`, and so does what is in brackets or quotes, or what follows `?` and is no environment.
 fn list(text: &str, what: &str) -> Result<Vec<String>, Stop> {
     let mut names: Vec<String> = Vec::new();
     for part in split(text) {
@@ -47,6 +49,8 @@ fn list(text: &str, what: &str) -> Result<Vec<String>, Stop> {
         }
         match names.last_mut() {
             Some(name) if is_parameter(part) && name.contains(':') => *name += &format!(",{part}"),
+            // A value of a parameter of Gymnasium may be a list, whose parts are no environments.
+            Some(name) if name.contains('?') && !is_environment(part) => *name += &format!(",{part}"),
             _ => names.push(part.to_owned()),
         }
     }
@@ -75,6 +79,12 @@ pub(crate) fn split(text: &str) -> Vec<&str> {
     }
     parts.push(&text[start..]);
     parts
+}
+
+/// Tells whether a part begins with the name of an environment that there is, or is one of Python.
+fn is_environment(part: &str) -> bool {
+    let name = part.split(':').next().unwrap_or(part);
+    is_name(part) || known::environment_names().contains(&name)
 }
 
 /// Tells whether a part is `key=value`.
@@ -108,6 +118,8 @@ mod tests {
         );
         let python = "gymnasium:A-v0?x=[1,2]&y=\"a,b\",gymnasium:B-v1";
         assert_eq!(names(python), ["gymnasium:A-v0?x=[1,2]&y=\"a,b\"", "gymnasium:B-v1"]);
+        let lists = "gymnasium:A-v0?x=a,a,b&y=1,cartpole,gymnasium:A-v0?x=a";
+        assert_eq!(names(lists), ["gymnasium:A-v0?x=a,a,b&y=1", "cartpole", "gymnasium:A-v0?x=a"]);
     }
 
     #[test]
