@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 /// A run folder with these values of `eval/return_mean`.
-fn make_run(dir: &Sandbox, name: &str, config: &str, points: &[(f64, f64)]) {
+pub fn make_run(dir: &Sandbox, name: &str, config: &str, points: &[(f64, f64)]) {
     fs::create_dir_all(dir.join(name)).unwrap();
     fs::write(dir.join(name).join("config.toml"), config).unwrap();
     fs::write(dir.join(name).join("run.lock"), "").unwrap();

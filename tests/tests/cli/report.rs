@@ -1,17 +1,9 @@
 //! `report`: one page that holds all of some runs, loads nothing, and shows whatever they are called as text.
 
+use crate::compare::make_run;
 use crate::{expect_user_error, sandbox};
 use quickstudy_tests::process::{Finished, Sandbox};
 use std::fs;
-
-/// A run folder with these values of `eval/return_mean`.
-fn make_run(dir: &Sandbox, name: &str, config: &str, points: &[(f64, f64)]) {
-    fs::create_dir_all(dir.join(name)).unwrap();
-    fs::write(dir.join(name).join("config.toml"), config).unwrap();
-    fs::write(dir.join(name).join("run.lock"), "").unwrap();
-    let rows: String = points.iter().map(|(steps, score)| format!("{steps},{score}\n")).collect();
-    fs::write(dir.join(name).join("metrics.csv"), format!("time/env_steps,eval/return_mean\n{rows}")).unwrap();
-}
 
 #[track_caller]
 fn page(dir: &Sandbox, arguments: &str) -> String {

@@ -125,7 +125,16 @@ fn a_trial_whose_values_become_infinite_is_the_worst_and_the_sweep_goes_on() {
         "sweep --algorithm ppo --env pendulum --steps 2k --set learning_rate=1e30,1e-3 --set max_grad_norm=0 --set \
          hidden=[8] --set envs=4 --set horizon=32 --set eval_episodes=2",
     );
-    assert_eq!(swept.code, Some(0), "{swept:?}");
+    let rows = fs::read_to_string(dir.join("runs/sweep/trials.csv")).unwrap();
+    let rows: Vec<&str> = rows.lines().collect();
+    assert!(rows[1].starts_with("t00,") && rows[1].contains(",,,,\"non-finite value: "), "{rows:?}");
+    assert!(
+        rows[2].starts_with("t01,0.001,2048,1,-") && rows[2].ends_with(','),
+        "it trained, and did not fail: {rows:?}"
+    );
+    let lines: Vec<&str> = swept.out.lines().collect();
+    let place = |name: &str| lines.iter().rposition(|line| line.trim_start().starts_with(name)).unwrap();
+    assert!(place("t01 ") < place("t00 "), "the best is first: {}", swept.out);
 }
 
 #[test]
