@@ -78,7 +78,7 @@ impl RecordedSession {
             snapshots.iter().zip(&readers).map(|(file, read)| Saved::in_parts(file, read)).collect();
         let setup = self.session.setup();
         let own = Own { env: Some(setup.env.clone()), ..known::own() };
-        let mut session = Session::restore_saved(device, own, &saved)?;
+        let mut session = Session::restore_trials(device, own, &saved)?;
         session.set_steps(setup.steps)?;
         session.set_debug(self.debug);
         if session.begins_anew() {

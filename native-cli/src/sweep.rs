@@ -9,16 +9,19 @@ pub mod file;
 pub mod halving;
 pub mod random;
 pub mod score;
+mod stacks;
 pub mod trial;
 
-use crate::jobs::{self, Board, Job, JobEnd};
+use crate::jobs::{self, Job, JobEnd};
 use crate::outcome::{NON_FINITE, Stop};
 use crate::planned::RunStage;
 use crate::progress::{grouped, say};
+use crate::signals;
 use crate::study::arguments::Machine;
 use file::SweepFile;
 use halving::survivors;
 use score::{Score, Scorer};
+use stacks::{StackEnd, TrialStack};
 use trial::Trial;
 
 /// How a sweep ended.
@@ -30,7 +33,8 @@ pub enum SweepEnd {
     Stopped,
 }
 
-/// Trains the trials, and returns how it ended and how well each trial did.
+/// Trains the trials, and returns how it ended and how well each trial did. Trials that differ in numbers of their
+/// programs alone are stacked, unless they are to be trained `apart`.
 ///
 /// # Errors
 /// [`Stop`] with the code of a training that failed for another reason than a value that is not finite: such a trial
@@ -40,6 +44,7 @@ pub fn run(
     trials: &mut [Trial],
     scorer: &Scorer,
     machine: Machine<'_>,
+    apart: bool,
 ) -> Result<(SweepEnd, Vec<Score>), Stop> {
     let steps = trials.first().map_or(0, |trial| trial.part.plan.setup.steps);
     let rungs = file.halving.map_or_else(|| vec![steps], |halving| halving.rungs(steps, trials.len()));
@@ -50,7 +55,7 @@ pub fn run(
             let (trials, steps) = (alive.len(), grouped(*rung));
             say(&format!("rung {} of {}: {trials} trials up to {steps} steps", number + 1, rungs.len()));
         }
-        let end = train(trials, &alive, *rung, machine, &mut scores)?;
+        let end = train(trials, &alive, *rung, (machine, apart), &mut scores)?;
         for trial in &alive {
             scores[*trial].take(scorer, &trials[*trial], (rungs.len() > 1).then_some(*rung))?;
         }
@@ -69,7 +74,7 @@ fn train(
     trials: &mut [Trial],
     alive: &[usize],
     rung: u64,
-    machine: Machine<'_>,
+    (machine, apart): (Machine<'_>, bool),
     scores: &mut [Score],
 ) -> Result<SweepEnd, Stop> {
     let mut wanted: Vec<usize> = Vec::new();
@@ -86,25 +91,34 @@ fn train(
         }
     }
     let at_once = machine.at_once(wanted.len());
-    let mut jobs: Vec<Job> = Vec::new();
-    let mut owners = Vec::new();
-    for number in &wanted {
-        let of_trial = trials[*number].jobs(rung, machine, at_once);
-        owners.extend(of_trial.iter().map(|_| *number));
-        jobs.extend(of_trial);
-    }
-    let mut ends = jobs::run(&jobs, at_once, &mut Board::new(&jobs).without_lines())?;
+    let divided = match apart {
+        true => wanted.iter().map(|number| vec![*number]).collect(),
+        false => stacks::divide(trials, &wanted, at_once),
+    };
+    let (broken, mut ends): (Vec<StackEnd>, Vec<StackEnd>) =
+        stacks::run(trials, &divided, rung, machine)?.into_iter().partition(StackEnd::is_broken);
     for number in &wanted {
         trials[*number].part.look()?;
     }
-    for (end, owner) in ends.iter_mut().zip(&owners) {
-        if let JobEnd::Failed(stop) = end
+    if !broken.is_empty() && !signals::stop_asked() {
+        // As by one trial that becomes infinite: each goes on alone, from its snapshot.
+        let alone: Vec<TrialStack> =
+            broken.iter().flat_map(|stack| &stack.trials).map(|number| vec![*number]).collect();
+        say(&format!("note: {} trials failed together, and go on one by one", alone.len()));
+        ends.extend(stacks::run(trials, &alone, rung, machine)?);
+        for number in alone.iter().flatten() {
+            trials[*number].part.look()?;
+        }
+    }
+    for StackEnd { end, trials, .. } in &mut ends {
+        if let (JobEnd::Failed(stop), [trial]) = (&*end, &trials[..])
             && stop.code == NON_FINITE
         {
-            scores[*owner].failed = Some(stop.message.clone());
+            scores[*trial].failed = Some(stop.message.clone());
             *end = JobEnd::Finished;
         }
     }
+    let (jobs, ends): (Vec<Job>, Vec<JobEnd>) = ends.into_iter().map(|one| (one.job, one.end)).unzip();
     jobs::check(&jobs, &ends, "the same command tries again what is missing")?;
     // A job that paused at its rung was not stopped.
     let came = |number: &&usize| scores[**number].failed.is_some() || trials[**number].has_come_to(rung);

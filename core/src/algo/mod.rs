@@ -9,12 +9,14 @@ pub mod search;
 
 pub use crate::learn::Metrics;
 pub use crate::optim::Trained;
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) use contract::check_variants;
 pub use contract::{
     Algorithm, AlgorithmDef, Configure, Course, Family, First, Held, IntoAlgorithm, Learned, Numbers, ParameterGroups,
     Relation, StateEntry, Statistics, Training, update_parameters,
 };
 use contract::{Count, RunningEpisodes};
-pub(crate) use contract::{MOMENTS, resized};
+pub(crate) use contract::{MOMENTS, RowAlgorithms, resized};
 pub use off_policy::*;
 pub use on_policy::*;
 pub use search::*;

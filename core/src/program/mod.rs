@@ -42,8 +42,11 @@ mod planner;
 mod print;
 #[allow(clippy::module_inception, reason = "the noun of the module")]
 mod program;
+mod row_numbers;
 mod segments;
 mod state;
+#[cfg(not(target_arch = "wasm32"))]
+mod variants;
 mod versions;
 mod views;
 
@@ -55,6 +58,7 @@ pub use native::NativeCall;
 pub use plan::{Arg, Kernel, KernelSchedule, Kind, Place, Plan, Role, ScalarSpec, is_long_product, is_long_sum};
 pub use planner::PlanOptions;
 pub use program::{Outputs, Program};
+pub(crate) use row_numbers::RowNumbers;
 pub use segments::{Host, Segments};
 pub use state::State;
 pub use views::{is_leaf, is_view};

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use super::context::Context;
 use super::plan::{Plan, Role};
 use super::planner::{self, PlanOptions};
+#[cfg(not(target_arch = "wasm32"))]
+use super::row_numbers::RowNumbers;
 use super::state::State;
 use crate::backend::Array;
 use crate::backend::reference::NonFinite;
@@ -94,6 +96,42 @@ impl Program {
         let plan = Arc::new(Program::planned(options, f)?);
         let executable = device.compile(plan.clone())?;
         Ok(Program { device: device.clone(), plan, executable, args: Vec::new(), scalars: Vec::new() })
+    }
+
+    /// Compiles traces that differ in numbers alone as one program of `rows` rows, each of which has its own numbers:
+    /// the tables that are returned, which the state has to hold. `trace` traces the variant of a number.
+    ///
+    /// # Errors
+    /// [`Error::Program`] if they differ in more, or ask the host; as [`new`](Self::new).
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn joined(
+        device: &Device,
+        [rows, variants]: [usize; 2],
+        trace: &mut dyn FnMut(usize, &mut Context),
+    ) -> Result<(Program, RowNumbers)> {
+        let ((cx, graph), numbers) = Program::join(variants, rows, trace)?;
+        Ok((Program::of(device, cx, graph)?, numbers))
+    }
+
+    /// Traces variants as [`joined`](Self::joined) does, without compiling what they become.
+    ///
+    /// # Errors
+    /// [`Error::Program`] if they differ in more than numbers, or ask the host.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn join(
+        variants: usize,
+        rows: usize,
+        trace: &mut dyn FnMut(usize, &mut Context),
+    ) -> Result<((Context, Graph), RowNumbers)> {
+        let of = |variant: usize| {
+            Graph::trace(|| {
+                let mut cx = Context::default();
+                trace(variant, &mut cx);
+                cx
+            })
+        };
+        let traces: Vec<_> = (0..variants).map(of).collect::<Result<_>>()?;
+        super::variants::join(&traces, rows)
     }
 
     /// Plan and compile a traced graph.

@@ -8,6 +8,8 @@ use super::division::{Around, Division};
 use super::part::{Divided, LoopWork, NodeValues, ProgramPart, first};
 use super::places::{carried, in_place};
 use super::program::{Outputs, Program};
+#[cfg(not(target_arch = "wasm32"))]
+use super::row_numbers::RowNumbers;
 use super::state::State;
 use crate::backend::Array;
 use crate::backend::reference::NonFinite;
@@ -62,6 +64,21 @@ impl Segments {
         }
         let last = ProgramPart::whole(Program::of(device, cx, graph)?);
         Ok(Segments { device: device.clone(), before: Vec::new(), last, steps: Vec::new() })
+    }
+
+    /// As [`Program::joined`].
+    ///
+    /// # Errors
+    /// As [`Program::joined`].
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn joined(
+        device: &Device,
+        [rows, variants]: [usize; 2],
+        trace: &mut dyn FnMut(usize, &mut Context),
+    ) -> Result<(Segments, RowNumbers)> {
+        let (program, numbers) = Program::joined(device, [rows, variants], trace)?;
+        let last = ProgramPart::whole(program);
+        Ok((Segments { device: device.clone(), before: Vec::new(), last, steps: Vec::new() }, numbers))
     }
 
     #[inline(never)]

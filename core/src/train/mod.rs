@@ -51,8 +51,12 @@ pub use attempt::trajectory::Trajectory;
 pub use attempt::viewer::Viewer;
 pub use saved::segments::{ReadSegment, Ring};
 pub use saved::{Saved, joined};
+#[cfg(not(target_arch = "wasm32"))]
+pub use session::restored::trial_stacks;
 pub use session::restored::{snapshot_steps, stacks};
 pub use session::snapshots::{SegmentRows, SnapshotParts, Snapshots};
+#[cfg(not(target_arch = "wasm32"))]
+pub use session::trials::check_stackable;
 pub use session::{Row, Session};
 pub use setup::metric_docs::METRIC_DOCS;
 pub use setup::own::{Own, PlaceBySpec};

@@ -7,12 +7,14 @@ pub(super) mod restored;
 mod seed_progress;
 pub(super) mod snapshots;
 mod stacks;
+pub(super) mod trials;
 mod warm_start;
 
 use std::sync::Arc;
 
 use self::restored::{Restored, restored};
 use self::seed_progress::SeedProgress;
+use self::trials::Trials;
 use crate::algo::{Metrics, StateEntry, Training, resized};
 use crate::backend::Lease;
 use crate::nn::Layout;
@@ -36,6 +38,8 @@ pub type Row = Vec<(String, f64)>;
 pub struct Session {
     device: Device,
     setup: Setup,
+    /// The setups of the seeds, which may differ in settings.
+    trials: Trials,
     training: Training,
     /// The progress of each seed.
     seeds: Vec<SeedProgress>,
@@ -64,12 +68,13 @@ impl Session {
         let training = Training::new(device, setup.fitted().clone(), &setup.env, &setup.seeds).map_err(lower)?;
         let seeds = vec![SeedProgress::default(); setup.seeds.len()];
         let stack = (0..seeds.len()).collect();
-        Ok(Session::of(device, setup.clone(), training, (seeds, stack), copies))
+        let trials = Trials::one(setup.clone());
+        Ok(Session::of(device, (setup.clone(), trials), training, (seeds, stack), copies))
     }
 
     fn of(
         device: &Device,
-        setup: Setup,
+        (setup, trials): (Setup, Trials),
         training: Training,
         (seeds, stack): (Vec<SeedProgress>, Vec<usize>),
         _copies: Lease,
@@ -77,6 +82,7 @@ impl Session {
         Session {
             device: device.clone(),
             setup,
+            trials,
             training,
             seeds,
             stack,
@@ -90,22 +96,23 @@ impl Session {
 
     /// Makes a session of the content of snapshots. The first of their stacks is trained first.
     fn restored(device: &Device, restored: Restored) -> Result<Session> {
-        let Restored { setup, seeds, mut stacks } = restored;
+        let Restored { setup, trials, seeds, mut stacks } = restored;
         expect_counted(&setup, &seeds)?;
         let copies = room_for_copies(device, &setup);
         let Stack { seeds: stack, state, episodes } = stacks.remove(0);
-        let (algorithm, env) = (setup.fitted().clone(), &setup.env);
+        let (rows, env) = (trials.algorithms(&stack), &setup.env);
         let mut training = match (stacks.is_empty(), env.on_host()) {
-            (true, _) => Training::resume(device, algorithm, env, &setup.seeds, state)?,
+            (true, _) => Training::resume_rows(device, rows, env.clone(), &setup.seeds, state)?,
             // The stack has programs of its own.
             (false, false) => {
                 let of_stack: Vec<u64> = stack.iter().map(|number| setup.seeds[*number]).collect();
-                Training::resume(device, algorithm, env, &of_stack, state)?
+                Training::resume_rows(device, rows, env.clone(), &of_stack, state)?
             }
             // An executor plays for all seeds.
             (false, true) => {
+                let algorithm = setup.fitted().clone();
                 let mut training = Training::resume(device, algorithm, env, &setup.seeds, State::new())?;
-                training.restack((&setup.seeds, &stack), state)?;
+                training.restack((&setup.seeds, &stack), rows, state)?;
                 training
             }
         };
@@ -116,7 +123,7 @@ impl Session {
         if let Some(episodes) = episodes {
             training.restore_episodes(&episodes)?;
         }
-        Ok(Session { parked: stacks, ..Session::of(device, setup, training, (seeds, stack), copies) })
+        Ok(Session { parked: stacks, ..Session::of(device, (setup, trials), training, (seeds, stack), copies) })
     }
 
     /// Turns debug mode on or off. In it, the first gradient that is not finite is an error that names the operation
@@ -148,7 +155,18 @@ impl Session {
     /// # Errors
     /// As [`Session::restore`], or the error of reading a segment.
     pub fn restore_saved<'a>(device: &Device, own: impl Into<Own<'a>>, snapshots: &[Saved<'_>]) -> Result<Session> {
-        Session::restored(device, restored(device, &own.into(), snapshots)?)
+        Session::restored(device, restored(device, &own.into(), snapshots, false)?)
+    }
+
+    /// Continues training from one snapshot per run, of runs that may differ in settings, too, as long as only numbers
+    /// of their programs differ, such as γ or a learning rate: they become rows of one program, and each makes what it
+    /// would make alone. Several may have the same seed.
+    ///
+    /// # Errors
+    /// [`Error::Snapshot`] or [`Error::Program`] if they differ in more; as [`restore_saved`](Session::restore_saved).
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn restore_trials<'a>(device: &Device, own: impl Into<Own<'a>>, snapshots: &[Saved<'_>]) -> Result<Session> {
+        Session::restored(device, restored(device, &own.into(), snapshots, true)?)
     }
 
     /// The number of bytes that training takes on a device, even if the device has fewer.
@@ -167,9 +185,15 @@ impl Session {
         Ok(bytes.saturating_add(args))
     }
 
-    /// The setup of the session: algorithm, environment, seeds and settings.
+    /// The setup of the session: algorithm, environment, seeds and settings, which are those of the first seed if the
+    /// runs differ in settings.
     pub fn setup(&self) -> &Setup {
         &self.setup
+    }
+
+    /// The setup with the settings of seed number `index`, from 0.
+    pub fn setup_of(&self, index: usize) -> &Setup {
+        self.trials.of_seed(index)
     }
 
     /// The program of the next iteration: its operations, and the cost of running it so far.
@@ -243,17 +267,17 @@ impl Session {
             let problem = format!("{made} are made already, so {steps} in all cannot be");
             return Err(Error::config("steps", problem));
         }
-        let setup = self.setup.for_steps(steps, made)?;
+        let (setup, trials) = (self.setup.for_steps(steps, made)?, self.trials.for_steps(steps, made)?);
         let entries = |setup: &Setup| setup.fitted().entries(setup.env.state_len());
         let new = entries(&setup);
         if new != entries(&self.setup) {
             let of = |stack: &Stack| resized(&self.device, &stack.state, &new, stack.seeds.len());
             let parked = self.parked.iter().map(of).collect::<Result<Vec<_>>>()?;
-            self.training.resize(setup.fitted().clone())?;
+            self.training.resize(trials.algorithms(&self.stack))?;
             self.parked.iter_mut().zip(parked).for_each(|(stack, state)| stack.state = state);
             self._copies = room_for_copies(&self.device, &setup);
         }
-        self.setup = setup;
+        (self.setup, self.trials) = (setup, trials);
         Ok(())
     }
 
@@ -285,7 +309,7 @@ impl Session {
         let planned = fitted.planned(made + 1) - fitted.planned(made);
         let mut rows = Vec::with_capacity(self.stack.len());
         let of_seeds = values.chunks(values.len() / self.stack.len());
-        for ((values, index), at) in of_seeds.zip(&self.stack).zip(at) {
+        for (row, ((values, index), at)) in of_seeds.zip(&self.stack).zip(at).enumerate() {
             let (values, returns) = values.split_at(names.len().min(values.len()));
             let of = |name: &str| names.iter().position(|known| known == name).map_or(0.0, |column| values[column]);
             let seed = &mut self.seeds[*index];
@@ -293,8 +317,8 @@ impl Session {
             seed.made += if fitted.counts_steps() { of(Metrics::STEPS) as u64 } else { planned };
             seed.finished.add([Metrics::EPISODES, inner[0], inner[1]].map(of), returns);
             let [ep_return, ep_len] = seed.finished.means();
-            let mut row: Row = Vec::with_capacity(names.len() + 8);
-            let mut add = |name: &str, value: f64| row.push((name.to_owned(), value));
+            let mut of_seed: Row = Vec::with_capacity(names.len() + 8);
+            let mut add = |name: &str, value: f64| of_seed.push((name.to_owned(), value));
             add("time/env_steps", seed.made as f64);
             add("time/iterations", seed.iteration as f64);
             add("rollout/ep_return_mean", ep_return);
@@ -306,7 +330,7 @@ impl Session {
                 let column = names.iter().position(|known| known == name);
                 add(name, column.map_or(f64::NAN, |column| values[column]));
             }
-            for (name, value) in self.training.schedules(at) {
+            for (name, value) in self.training.schedules(row, at) {
                 add(name, value);
             }
             if of(Metrics::NON_FINITE) > 0.0 && of(Metrics::UPDATES) == 0.0 {
@@ -316,7 +340,7 @@ impl Session {
                     self.setup.seeds[*index]
                 )));
             }
-            rows.push(row);
+            rows.push(of_seed);
         }
         Ok(rows)
     }

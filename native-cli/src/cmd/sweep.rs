@@ -49,7 +49,8 @@ those that are tried:
 
 A trial's runs lie in a folder of its own, such as t07. Beside them are
 trials.csv, sweep.svg (parallel coordinates) and sweep.toml. The same command
-goes on when it was stopped or killed.
+goes on when it was stopped or killed. Trials that differ in numbers alone, such
+as gamma or a learning rate, are rows of one program.
 
 Examples:
   quickstudy sweep sweep.toml
@@ -87,6 +88,9 @@ pub struct SweepArgs {
     /// 1 on a GPU]
     #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=1024), allow_negative_numbers = true)]
     pub jobs: Option<u16>,
+    /// Train each trial in a process of its own, also those that could be rows of one program
+    #[arg(long)]
+    pub apart: bool,
     /// Where to compute
     #[command(flatten)]
     pub device: DeviceArgs,
@@ -152,7 +156,7 @@ pub fn run(args: &SweepArgs) -> Result<(), Stop> {
     }
     let SweepArgs { device, python, save_every, jobs, .. } = args;
     let machine = Machine { device, python, save_every: *save_every, debug: false, jobs: *jobs };
-    let (end, scores) = run_trials(&file, &mut trials, &scorer, machine)?;
+    let (end, scores) = run_trials(&file, &mut trials, &scorer, machine, args.apart)?;
     let order = ranked(&(0..trials.len()).collect::<Vec<_>>(), &scores, file.goal);
     output::write(&out.join("trials.csv"), csv(&trials, &scores, &scorer).as_bytes())?;
     let title = format!("{} · {} trials", trials[0].part.name(), trials.len());

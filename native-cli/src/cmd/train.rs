@@ -137,13 +137,22 @@ pub struct TrainArgs {
         value_name = "N",
         value_parser = args::count,
         allow_negative_numbers = true,
-        display_order = RunSettings::behind("steps", 5)
+        display_order = RunSettings::behind("steps", 6)
     )]
     pub pause_at: Option<u64>,
     /// Write progress and results to standard output as JSON, an object on each line; lines for people go to standard
     /// error
     #[arg(long, display_order = RunSettings::behind("keep_snapshots", 3))]
     pub json: bool,
+    /// Train resumed runs as rows of one program also where they differ in settings, if only numbers of it differ, such
+    /// as gamma: what a sweep does
+    #[arg(
+        long,
+        requires = "resume",
+        conflicts_with_all = ["settings", "config"],
+        display_order = RunSettings::behind("steps", 5)
+    )]
+    pub stack_trials: bool,
     /// Take a byte of standard input for a Ctrl-C, and its end too: for the program that started this one
     #[arg(long, hide = true)]
     pub follow_input: bool,

@@ -97,6 +97,11 @@ impl Common {
         self.machine.push(format!("--pause-at={steps}").into());
     }
 
+    /// Trains resumed runs that differ in numbers as rows of one program.
+    pub fn stack_trials(&mut self) {
+        self.machine.push("--stack-trials".into());
+    }
+
     /// Begins runs with these seeds in `place`.
     #[must_use]
     pub fn begin(&self, pair: &Pair, seeds: &[u64], place: &Path) -> Vec<OsString> {

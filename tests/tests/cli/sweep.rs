@@ -99,6 +99,40 @@ fn a_sweep_that_is_killed_ends_in_the_same_bytes() {
     }
 }
 
+/// Trials that differ in numbers alone are rows of one program, which goes on after a kill.
+#[cfg(unix)]
+#[test]
+fn stacked_trials_end_in_the_bytes_of_trials_apart() {
+    let text =
+        FILE.replace("epochs = [1, 4]", "gamma = [0.9, 1.0]").replace("[halving]\neta = 2\nfirst_steps = 512", "");
+    let dir = with_file(&text);
+    done(&dir, &format!("{SWEEP} --out apart --apart"));
+    let mut killed = dir.start(&format!("{SWEEP} --out stacked --jobs 1"));
+    let rows = dir.join("stacked/t03/cartpole-ppo-s1/metrics.jsonl");
+    while !fs::read_to_string(&rows).is_ok_and(|rows| !rows.is_empty()) {
+        assert!(killed.try_wait().unwrap().is_none(), "the sweep ended before it was killed");
+        std::thread::yield_now();
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    done(&dir, &format!("{SWEEP} --out stacked --jobs 1"));
+    let command = |run: &str| fs::read_to_string(dir.join(run).join("command.txt")).unwrap();
+    let (stacked, apart) = (command("stacked/t03/cartpole-ppo-s1"), command("apart/t03/cartpole-ppo-s1"));
+    assert!(stacked.contains("t00/cartpole-ppo-s0") && stacked.contains("--stack-trials"), "{stacked}");
+    assert!(!apart.contains("--stack-trials"), "{apart}");
+    let of = |folder: &str| {
+        let mut all = files(&dir.join(folder));
+        all.retain(|name, _| !name.contains("tfevents"));
+        all
+    };
+    let (stacked, apart) = (of("stacked"), of("apart"));
+    assert!(apart.contains_key("/t03/cartpole-ppo-s1/last.safetensors"));
+    assert_eq!(stacked.keys().collect::<Vec<_>>(), apart.keys().collect::<Vec<_>>());
+    for (name, bytes) in &apart {
+        assert!(stacked[name] == *bytes, "{name}");
+    }
+}
+
 #[test]
 fn settings_with_commas_are_tried_and_lines_of_json_tell_the_scores() {
     let dir = sandbox();
@@ -122,9 +156,10 @@ fn a_trial_whose_values_become_infinite_is_the_worst_and_the_sweep_goes_on() {
     let dir = sandbox();
     let swept = done(
         &dir,
-        "sweep --algorithm ppo --env pendulum --steps 2k --set learning_rate=1e30,1e-3 --set max_grad_norm=0 --set \
+        "sweep --algorithm ppo --env pendulum --steps 2k --set learning_rate=1e30,1e-3 --set max_grad_norm=0 --jobs 1 --set \
          hidden=[8] --set envs=4 --set horizon=32 --set eval_episodes=2",
     );
+    assert!(swept.out.contains("2 trials failed together, and go on one by one"), "{}", swept.out);
     let rows = fs::read_to_string(dir.join("runs/sweep/trials.csv")).unwrap();
     let rows: Vec<&str> = rows.lines().collect();
     assert!(rows[1].starts_with("t00,") && rows[1].contains(",,,,\"non-finite value: "), "{rows:?}");

@@ -7,6 +7,7 @@ mod episodes;
 mod groups;
 mod learned;
 mod numbers;
+mod row_algorithms;
 mod statistics;
 mod training;
 
@@ -18,6 +19,9 @@ pub use groups::ParameterGroups;
 pub use learned::{Course, Learned};
 pub(crate) use numbers::MOMENTS;
 pub use numbers::{Numbers, Relation};
+pub(crate) use row_algorithms::RowAlgorithms;
 pub use statistics::Statistics;
 pub use training::Training;
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) use training::check_variants;
 pub(crate) use training::resized;

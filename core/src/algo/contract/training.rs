@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::row_algorithms::RowAlgorithms;
 use super::{Algorithm, First, Held, StateEntry};
 use crate::backend::reference::NonFinite;
 use crate::backend::{LocalFuture, ScalarValue};
@@ -11,7 +12,7 @@ use crate::host::{EnvPlace, Fleet, FleetSize};
 use crate::learn::Metrics;
 use crate::optim::Progress;
 use crate::play::{HostAct, Iteration, Stage, group_keys, schedule_entry};
-use crate::program::{Context, Plan, PlanOptions, Segments};
+use crate::program::{Context, Plan, PlanOptions, RowNumbers, Segments};
 use crate::rng::{key_from_seed, streams};
 use crate::{Array, DType, Device, Error, Program, Result, State, Tensor};
 
@@ -21,6 +22,8 @@ struct Traced {
     segments: Segments,
     /// Names of the metrics.
     names: Vec<String>,
+    /// The numbers that each row has its own values of, where rows are of several variants.
+    numbers: Option<RowNumbers>,
 }
 
 /// Training of one or several stacked seeds, one iteration at a time.
@@ -31,7 +34,7 @@ struct Traced {
 #[derive(Debug)]
 pub struct Training {
     device: Device,
-    algorithm: Rc<dyn Algorithm>,
+    rows: RowAlgorithms,
     place: EnvPlace,
     /// The iterations by stage.
     traced: Vec<Traced>,
@@ -52,7 +55,7 @@ impl Training {
         seeds: &[u64],
     ) -> Result<Training> {
         let training = Training::resume(device, algorithm, place, seeds, State::new())?;
-        let state = first_state(device, &*training.algorithm, training.place.device().ok(), seeds)?;
+        let state = first_state(device, training.algorithm(), training.place.device().ok(), seeds)?;
         Ok(Training { state, ..training })
     }
 
@@ -68,41 +71,56 @@ impl Training {
         seeds: &[u64],
         state: State,
     ) -> Result<Training> {
-        let place = place.into();
-        let fleet = algorithm.fleet(seeds.len());
+        Training::resume_rows(device, RowAlgorithms::same(algorithm, seeds.len()), place.into(), seeds, state)
+    }
+
+    /// As [`resume`](Training::resume), where each seed has its own algorithm: variants that differ in numbers.
+    pub(crate) fn resume_rows(
+        device: &Device,
+        rows: RowAlgorithms,
+        place: EnvPlace,
+        seeds: &[u64],
+        state: State,
+    ) -> Result<Training> {
+        let fleet = rows.first().fleet(seeds.len());
         let executor = place.executor(fleet)?;
         if let Some(executor) = &executor {
             expect_fleet(executor.fleet(), seeds.len(), fleet)?;
         }
-        let (traced, acts) = trace_all(device, &*algorithm, &place, seeds.len())?;
+        let (traced, acts) = trace_all(device, &rows, &place)?;
         let stage = Stage::new(device, executor, seeds, acts);
-        Ok(Training { device: device.clone(), algorithm, place, traced, stage, state })
+        Ok(Training { device: device.clone(), rows, place, traced, stage, state })
     }
 
-    /// Continues with the same algorithm for a run of another number of steps. Entries of the state that then have
+    /// Continues with the same algorithms for runs of another number of steps. Entries of the state that then have
     /// another length are cut off or extended with zeros.
     ///
     /// # Errors
     /// If the device lacks memory; then nothing has changed.
-    pub fn resize(&mut self, algorithm: Rc<dyn Algorithm>) -> Result<()> {
-        let seeds = self.state.get("key")?.shape[0];
-        let (traced, acts) = trace_all(&self.device, &*algorithm, &self.place, seeds)?;
-        self.state = resized(&self.device, &self.state, &algorithm.entries(self.place.state_len()), seeds)?;
-        (self.traced, self.algorithm) = (traced, algorithm);
+    pub(crate) fn resize(&mut self, rows: RowAlgorithms) -> Result<()> {
+        let (traced, acts) = trace_all(&self.device, &rows, &self.place)?;
+        let entries = rows.first().entries(self.place.state_len());
+        self.state = resized(&self.device, &self.state, &entries, rows.rows())?;
+        (self.traced, self.rows) = (traced, rows);
         self.stage.set_acts(acts);
         Ok(())
     }
 
-    /// Continues with other seeds, which have this state. `numbers` are their numbers among all seeds with which
-    /// training began.
+    /// Continues with other seeds, which have these algorithms and this state. `numbers` are their numbers among all
+    /// seeds with which training began.
     ///
     /// # Errors
     /// As [`resize`](Training::resize).
-    pub(crate) fn restack(&mut self, (seeds, numbers): (&[u64], &[usize]), state: State) -> Result<()> {
+    pub(crate) fn restack(
+        &mut self,
+        (seeds, numbers): (&[u64], &[usize]),
+        rows: RowAlgorithms,
+        state: State,
+    ) -> Result<()> {
         let of_stack: Vec<u64> = numbers.iter().map(|number| seeds[*number]).collect();
         self.stage.choose(&of_stack, numbers, seeds.len())?;
-        let (traced, acts) = trace_all(&self.device, &*self.algorithm, &self.place, numbers.len())?;
-        (self.traced, self.state) = (traced, state);
+        let (traced, acts) = trace_all(&self.device, &rows, &self.place)?;
+        (self.traced, self.rows, self.state) = (traced, rows, state);
         self.stage.set_acts(acts);
         Ok(())
     }
@@ -118,7 +136,7 @@ impl Training {
         let device = Device::cpu(1);
         let of_stage = |stage: usize| {
             Program::plan_of(PlanOptions::default(), |cx| {
-                trace((cx, &device), algorithm, stage, &place, seeds);
+                trace((cx, &device), algorithm, stage, &place, (seeds, by_seed(algorithm, seeds)));
             })
         };
         (0..algorithm.stages().max(1)).map(of_stage).collect()
@@ -133,9 +151,9 @@ impl Training {
         last.ok_or_else(|| Error::Program("an algorithm has no stage".to_owned()))
     }
 
-    /// The algorithm that is trained.
+    /// The algorithm that is trained; that of the first row, where rows have variants of it.
     pub fn algorithm(&self) -> &dyn Algorithm {
-        &*self.algorithm
+        &**self.rows.first()
     }
 
     /// The state: all that training changes, each array with a leading axis of seeds.
@@ -150,7 +168,7 @@ impl Training {
     }
 
     fn traced(&self, done: u64) -> &Traced {
-        &self.traced[self.algorithm.stage(done).min(self.traced.len() - 1)]
+        &self.traced[self.algorithm().stage(done).min(self.traced.len() - 1)]
     }
 
     /// Steps that environments of the host have made.
@@ -200,24 +218,29 @@ impl Training {
         all
     }
 
-    /// Values that follow a schedule in the next iteration of a seed's run, by name.
-    pub fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
-        self.algorithm.schedules(at)
+    /// Values that follow a schedule in the next iteration of the run in this row, by name.
+    pub(crate) fn schedules(&self, row: usize, at: Progress) -> Vec<(&'static str, f64)> {
+        self.rows.variants[self.rows.of_rows[row]].schedules(at)
     }
 
     /// Scalars of the iteration that follows `done` iterations, the same for all seeds.
     fn scalars(&self, done: u64, first: Progress) -> Vec<(&'static str, ScalarValue)> {
         let number = ("iteration", ScalarValue::U32((done + 1) as u32));
-        std::iter::once(number).chain(self.algorithm.scalars(first)).collect()
+        std::iter::once(number).chain(self.algorithm().scalars(first)).collect()
     }
 
-    /// Writes each seed's values of schedules to the state, where seeds may have reached different points of their
-    /// runs.
-    fn give_schedules(&self, state: &mut State, at: &[Progress]) -> Result<()> {
-        if !by_seed(&*self.algorithm, at.len()) {
+    /// Writes each row's numbers to the state: those by which its algorithm differs from others, and its values of
+    /// schedules, where seeds may have reached different points of their runs.
+    fn give_numbers(&self, state: &mut State, done: u64, at: &[Progress]) -> Result<()> {
+        if let Some(numbers) = &self.traced(done).numbers {
+            let arrays = numbers.arrays(&self.device, &self.rows.of_rows, &self.rows.scalars(at))?;
+            arrays.into_iter().for_each(|(name, array)| state.insert(name, array));
             return Ok(());
         }
-        let of_seeds: Vec<_> = at.iter().map(|at| self.algorithm.scalars(*at)).collect();
+        if !by_seed(self.algorithm(), at.len()) {
+            return Ok(());
+        }
+        let of_seeds = self.rows.scalars(at);
         for (number, (name, _)) in of_seeds[0].iter().enumerate() {
             let value = |scalars: &Vec<(&str, ScalarValue)>| match scalars[number].1 {
                 ScalarValue::F32(value) => value as f32,
@@ -236,7 +259,7 @@ impl Training {
     /// As [`step_at`](Training::step_at).
     pub fn step(&mut self, done: u64, total: u64) -> LocalFuture<'_, Result<Array>> {
         let seeds = self.state.get("key").map_or(1, |key| key.shape[0]);
-        let at = vec![self.algorithm.as_planned(done, total); seeds];
+        let at = vec![self.algorithm().as_planned(done, total); seeds];
         self.step_at(done, at)
     }
 
@@ -251,7 +274,7 @@ impl Training {
         Box::pin(async move {
             let scalars = self.scalars(done, at.first().copied().unwrap_or_default());
             let mut state = std::mem::take(&mut self.state);
-            let given = self.give_schedules(&mut state, &at);
+            let given = self.give_numbers(&mut state, done, &at);
             self.state = state;
             given?;
             self.stage.iteration = (done + 1) as u32;
@@ -259,9 +282,10 @@ impl Training {
             if self.state.get("obs").is_ok()
                 && let Some(first) = self.stage.begin().await?
             {
-                begin_episodes(&mut self.state, first, &self.algorithm.entries(None), &self.device)?;
+                let entries = self.rows.first().entries(None);
+                begin_episodes(&mut self.state, first, &entries, &self.device)?;
             }
-            let stage = self.algorithm.stage(done).min(self.traced.len() - 1);
+            let stage = self.algorithm().stage(done).min(self.traced.len() - 1);
             self.stage.of = stage;
             let outputs = self.traced[stage].segments.run(&self.state, &scalars, &mut self.stage).await?;
             outputs.get("metrics").cloned()
@@ -279,7 +303,7 @@ impl Training {
         let segments = &self.traced(done).segments;
         Box::pin(async move {
             let mut before = before.clone();
-            self.give_schedules(&mut before, at)?;
+            self.give_numbers(&mut before, done, at)?;
             let scalars = self.scalars(done, at.first().copied().unwrap_or_default());
             segments.first_non_finite(&before, &scalars).await
         })
@@ -292,21 +316,68 @@ fn by_seed(algorithm: &dyn Algorithm, seeds: usize) -> bool {
 }
 
 /// Traces and compiles the iterations of all stages, with the host's part in each.
-fn trace_all(
-    device: &Device,
-    algorithm: &dyn Algorithm,
-    place: &EnvPlace,
-    seeds: usize,
-) -> Result<(Vec<Traced>, Vec<Vec<HostAct>>)> {
+fn trace_all(device: &Device, rows: &RowAlgorithms, place: &EnvPlace) -> Result<(Vec<Traced>, Vec<Vec<HostAct>>)> {
     let (mut traced, mut acts) = (Vec::new(), Vec::new());
-    for stage in 0..algorithm.stages().max(1) {
-        let (mut names, mut of_stage) = (Vec::new(), Vec::new());
-        let trace = |cx: &mut Context| (names, of_stage) = trace((cx, device), algorithm, stage, place, seeds);
-        let segments = Segments::new(device, trace)?;
-        traced.push(Traced { segments, names });
+    for stage in 0..rows.first().stages().max(1) {
+        let (one, of_stage) = if rows.differ() {
+            (trace_variants(device, rows, stage, place)?, Vec::new())
+        } else {
+            let (mut names, mut of_stage) = (Vec::new(), Vec::new());
+            let (algorithm, seeds) = (&**rows.first(), rows.rows());
+            let by_seed = by_seed(algorithm, seeds);
+            let trace =
+                |cx: &mut Context| (names, of_stage) = trace((cx, device), algorithm, stage, place, (seeds, by_seed));
+            let segments = Segments::new(device, trace)?;
+            (Traced { segments, names, numbers: None }, of_stage)
+        };
+        traced.push(one);
         acts.push(of_stage);
     }
     Ok((traced, acts))
+}
+
+/// Traces and compiles the iterations of a stage where rows have algorithms of their own.
+#[cfg(not(target_arch = "wasm32"))]
+fn trace_variants(device: &Device, rows: &RowAlgorithms, stage: usize, place: &EnvPlace) -> Result<Traced> {
+    let mut names: Vec<Vec<String>> = Vec::new();
+    let (segments, numbers) = Segments::joined(device, [rows.rows(), rows.variants.len()], &mut |variant, cx| {
+        names.push(trace_variant((cx, device), rows, (variant, stage), place));
+    })?;
+    Ok(Traced { segments, names: names.swap_remove(0), numbers: Some(numbers) })
+}
+
+/// Traces an iteration of one variant, in all rows. Scalars become numbers of the rows, whether seeds may be apart or
+/// not.
+#[cfg(not(target_arch = "wasm32"))]
+fn trace_variant(
+    cx: (&mut Context, &Device),
+    rows: &RowAlgorithms,
+    (variant, stage): (usize, usize),
+    place: &EnvPlace,
+) -> Vec<String> {
+    trace(cx, &*rows.variants[variant], stage, place, (rows.rows(), false)).0
+}
+
+/// Checks that variants can be rows of one program: that their iterations differ in numbers alone.
+///
+/// # Errors
+/// [`Error::Program`] that says where they differ.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) fn check_variants(rows: &RowAlgorithms, place: &EnvPlace) -> Result<()> {
+    // Policies that act on the host have programs of their own, which are made on some device and dropped.
+    let device = Device::cpu(1);
+    for stage in 0..rows.first().stages().max(1) {
+        Program::join(rows.variants.len(), rows.rows(), &mut |variant, cx| {
+            trace_variant((cx, &device), rows, (variant, stage), place);
+        })?;
+    }
+    Ok(())
+}
+
+/// A page trains one setting at a time, and the joining of variants would only make it larger.
+#[cfg(target_arch = "wasm32")]
+fn trace_variants(_: &Device, _: &RowAlgorithms, _: usize, _: &EnvPlace) -> Result<Traced> {
+    Err(Error::Program("variants of an algorithm are not trained together here".to_owned()))
 }
 
 /// Traces an iteration of a stage. Gives the names of its metrics, and the host's part.
@@ -315,12 +386,12 @@ fn trace(
     algorithm: &dyn Algorithm,
     stage: usize,
     place: &EnvPlace,
-    seeds: usize,
+    (seeds, by_seed): (usize, bool),
 ) -> (Vec<String>, Vec<HostAct>) {
     let held = Held::declare(cx, &algorithm.entries(place.state_len()), seeds);
     let number = cx.scalar_u32("iteration");
     let words = held.get("key");
-    let scheduled = by_seed(algorithm, seeds).then(|| {
+    let scheduled = by_seed.then(|| {
         let names = algorithm.scalars(Progress::default()).into_iter().map(|(name, _)| name);
         names.map(|name| (name, cx.state(&schedule_entry(name), &[seeds, 1], DType::F32))).collect()
     });

@@ -3,12 +3,12 @@
 use super::evaluation::{Episode, Episodes, Evaluation, MAX_EPISODES, bad_count, expect_finite, no_meta_test};
 use super::meta_test;
 use super::under_test::PolicyArrays;
-use crate::algo::{Algorithm, Family};
+use crate::algo::{Algorithm, Family, RowAlgorithms};
 use crate::dist::fold_in;
 use crate::env::EnvDef;
 use crate::play::{Amount, Keys, Play};
 use crate::policy::How;
-use crate::program::{Plan, PlanOptions};
+use crate::program::{Plan, PlanOptions, RowNumbers};
 use crate::rng::{Key, streams};
 use crate::task::TaskSource;
 use crate::train::setup::Setup;
@@ -22,29 +22,56 @@ pub(in crate::train) struct EpisodeProgram {
     pub env: EnvDef,
     /// True if the episodes are played after adaptation.
     adapts: bool,
+    /// The algorithms of the policies, if they were named, and the numbers by which they differ.
+    rows: Option<RowAlgorithms>,
+    numbers: RowNumbers,
 }
 
 impl EpisodeProgram {
     pub fn new(device: &Device, env: &EnvDef, algorithm: &dyn Algorithm, of: Episodes) -> Result<EpisodeProgram> {
-        if let Some(sizes) = of.sizes {
-            sizes.validate()?;
-            if algorithm.course().family == Family::SingleTask {
-                return Err(no_meta_test());
-            }
-        }
-        if of.episodes == 0 || of.episodes > MAX_EPISODES {
-            return Err(bad_count(of.episodes));
-        }
+        check(algorithm, of)?;
         let program = Program::new(device, |cx| trace(cx, env, algorithm, of))?;
         let adapts = algorithm.course().family != Family::SingleTask;
-        Ok(EpisodeProgram { program, of, env: env.clone(), adapts })
+        Ok(EpisodeProgram { program, of, env: env.clone(), adapts, rows: None, numbers: RowNumbers::default() })
+    }
+
+    /// Plays policies of several algorithms, one for each policy, which differ in numbers alone.
+    pub fn of_rows(device: &Device, env: &EnvDef, rows: RowAlgorithms, of: Episodes) -> Result<EpisodeProgram> {
+        #[cfg(not(target_arch = "wasm32"))]
+        if rows.differ() {
+            check(&**rows.first(), of)?;
+            let sizes = [rows.rows(), rows.variants.len()];
+            let (program, numbers) =
+                Program::joined(device, sizes, &mut |variant, cx| trace(cx, env, &*rows.variants[variant], of))?;
+            let adapts = rows.first().course().family != Family::SingleTask;
+            return Ok(EpisodeProgram { program, of, env: env.clone(), adapts, rows: Some(rows), numbers });
+        }
+        let program = EpisodeProgram::new(device, env, &**rows.first(), of)?;
+        Ok(EpisodeProgram { rows: Some(rows), ..program })
+    }
+
+    /// Checks that policies of these algorithms can be played by one program.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn check_rows(env: &EnvDef, rows: &RowAlgorithms, of: Episodes) -> Result<()> {
+        let trace = &mut |variant: usize, cx: &mut Context| trace(cx, env, &*rows.variants[variant], of);
+        Program::join(rows.variants.len(), rows.rows(), trace).map(drop)
+    }
+
+    /// Tells whether it plays policies of these algorithms.
+    pub fn plays(&self, rows: &RowAlgorithms) -> bool {
+        self.rows.as_ref().is_some_and(|own| own.same_as(rows))
     }
 
     pub fn run(&mut self, device: &Device, policy: &PolicyArrays, keys: &[Key]) -> Result<crate::program::Outputs> {
         let key = device.array_u32(&[self.of.seeds, 2], keys.as_flattened())?;
         let mut inputs = vec![("key", &key)];
         inputs.extend(policy.arrays.iter().map(|(name, array)| (*name, array)));
-        self.program.run(&State::new(), &inputs, &[])
+        let mut state = State::new();
+        if let Some(rows) = &self.rows {
+            let tables = self.numbers.arrays(device, &rows.of_rows, &[])?;
+            tables.into_iter().for_each(|(name, array)| state.insert(name, array));
+        }
+        self.program.run(&state, &inputs, &[])
     }
 
     /// Plays all episodes of each stacked policy.
@@ -72,6 +99,20 @@ impl EpisodeProgram {
         }
         Ok(all.chunks(self.of.episodes).map(<[Episode]>::to_vec).collect())
     }
+}
+
+/// Checks that an algorithm's policies can play these episodes.
+fn check(algorithm: &dyn Algorithm, of: Episodes) -> Result<()> {
+    if let Some(sizes) = of.sizes {
+        sizes.validate()?;
+        if algorithm.course().family == Family::SingleTask {
+            return Err(no_meta_test());
+        }
+    }
+    if of.episodes == 0 || of.episodes > MAX_EPISODES {
+        return Err(bad_count(of.episodes));
+    }
+    Ok(())
 }
 
 /// Plans the program that plays `episodes` episodes of each of `seeds` policies side by side, without a device.

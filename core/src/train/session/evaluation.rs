@@ -22,21 +22,24 @@ impl Session {
             let none = PolicyArrays { arrays: Vec::new() };
             return Evaluator::of_session(&self.device, &self.setup, 0, none).fleet(played).map(drop);
         }
-        let program = self.evaluation_of(self.stack.len(), played)?;
+        let program = self.evaluation_of(&self.stack.clone(), played)?;
         self.evaluations = vec![program];
         Ok(())
     }
 
-    /// The program that evaluates `policies` stacked policies, which is the existing one if that has the same sizes.
-    fn evaluation_of(&mut self, policies: usize, played: Evaluation) -> Result<EpisodeProgram> {
+    /// The program that evaluates the stacked policies of these seeds, which is the existing one if that has the same
+    /// sizes and settings.
+    fn evaluation_of(&mut self, seeds: &[usize], played: Evaluation) -> Result<EpisodeProgram> {
+        let (policies, rows) = (seeds.len(), self.trials.algorithms(seeds));
         let of = played.of(policies, true);
-        if let Some(known) = self.evaluations.iter().position(|program| program.of == of) {
+        let fits = |program: &EpisodeProgram| program.of == of && program.plays(&rows);
+        if let Some(known) = self.evaluations.iter().position(fits) {
             return Ok(self.evaluations.swap_remove(known));
         }
         let lower: &[&'static str] = if of.sizes.is_some() { &TestSizes::KEYS } else { &["eval_episodes"] };
         // Programs of other evaluations are no longer needed.
         self.evaluations.retain(|program| program.of.seeds != policies);
-        EpisodeProgram::new(&self.device, self.setup.env.device()?, &**self.setup.fitted(), of)
+        EpisodeProgram::of_rows(&self.device, self.setup.env.device()?, rows, of)
             .map_err(|error| error.lowered_by(lower))
     }
 
@@ -108,7 +111,7 @@ impl Session {
         if let EnvPlace::Host(host) = &self.setup.env {
             return self.evaluate_on_host(host, (seeds, &keys), state, played).await;
         }
-        let mut program = self.evaluation_of(seeds.len(), played)?;
+        let mut program = self.evaluation_of(seeds, played)?;
         let arrays = self.setup.fitted().policy_entries().into_iter().map(|name| Ok((name, state.get(name)?.clone())));
         let policy = PolicyArrays { arrays: arrays.collect::<Result<_>>()? };
         let result = program.episodes(&self.device, &policy, &keys).await;
@@ -134,7 +137,7 @@ impl Session {
             let arrays =
                 self.setup.fitted().policy_entries().into_iter().map(|name| Ok((name, rows.get(name)?.clone())));
             let policy = PolicyArrays { arrays: arrays.collect::<Result<_>>()? };
-            let policy = Evaluator::of_session(&self.device, &self.setup, self.setup.seeds[*seed], policy);
+            let policy = Evaluator::of_session(&self.device, self.setup_of(*seed), self.setup.seeds[*seed], policy);
             all.push(policy.evaluate_on_host(host, played, *key, !policy.adapts()).await?);
         }
         Ok(all)

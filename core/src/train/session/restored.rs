@@ -1,7 +1,8 @@
 //! Sessions from snapshots.
 
 use super::seed_progress::SeedProgress;
-use crate::algo::StateEntry;
+use super::trials::Trials;
+use crate::algo::{AlgorithmDef, StateEntry};
 use crate::backend::room;
 use crate::train::saved::end_rule::EndRule;
 use crate::train::saved::finished;
@@ -22,21 +23,28 @@ use crate::{Array, DType, Device, Result, State};
 /// The content of the snapshots of a session.
 pub(in crate::train) struct Restored {
     pub setup: Setup,
+    /// The setups of the seeds.
+    pub trials: Trials,
     /// The progress of each seed.
     pub seeds: Vec<SeedProgress>,
     /// Stacks of seeds with the same number of iterations, with their arrays; at least one.
     pub stacks: Vec<Stack>,
 }
 
-/// Reads snapshots, one per seed, of runs that differ only in the seed.
-pub(in crate::train) fn restored(device: &Device, own: &Own<'_>, snapshots: &[Saved<'_>]) -> Result<Restored> {
+/// Reads snapshots, one per run, of runs that differ only in the seed; with `trials` in settings, too.
+pub(in crate::train) fn restored(
+    device: &Device,
+    own: &Own<'_>,
+    snapshots: &[Saved<'_>],
+    trials: bool,
+) -> Result<Restored> {
     let decoded: Vec<Decoded<'_>> =
         snapshots.iter().map(|saved| snapshot::decode(saved.file, own.algorithms)).collect::<Result<_>>()?;
     let Some((first, algorithm, _)) = decoded.first() else {
         return Err(wrong("no snapshot was given"));
     };
-    decoded.iter().try_for_each(|(header, ..)| check_alike(header, first))?;
-    let setup = saved::setup(&decoded.iter().map(|(header, ..)| header).collect::<Vec<_>>(), algorithm, own)?;
+    decoded.iter().try_for_each(|(header, ..)| check_alike(header, first, trials))?;
+    let (setup, trials) = setups(&decoded.iter().map(|(header, ..)| header).collect::<Vec<_>>(), algorithm, own)?;
     decoded.iter().try_for_each(|(header, ..)| check_state(header, &setup))?;
     let fitted = setup.fitted();
     let mut seeds = Vec::with_capacity(decoded.len());
@@ -68,7 +76,25 @@ pub(in crate::train) fn restored(device: &Device, own: &Own<'_>, snapshots: &[Sa
         let of_stack = (0..seeds.len()).filter(|index| seeds[*index].iteration == iteration).collect();
         stacks.push(stack(device, &setup, of_stack, &seeds, (snapshots, &decoded))?);
     }
-    Ok(Restored { setup, seeds, stacks })
+    Ok(Restored { setup, trials, seeds, stacks })
+}
+
+/// The setup of all seeds, and those of each setting.
+fn setups(headers: &[&Header], def: &'static AlgorithmDef, own: &Own<'_>) -> Result<(Setup, Trials)> {
+    let mut groups: Vec<Vec<&Header>> = Vec::new();
+    let mut of_seeds = Vec::with_capacity(headers.len());
+    for header in headers {
+        let group = groups.iter().position(|group| group[0].config == header.config).unwrap_or(groups.len());
+        if group == groups.len() {
+            groups.push(Vec::new());
+        }
+        groups[group].push(header);
+        of_seeds.push(group);
+    }
+    let setups: Vec<Setup> = groups.iter().map(|group| saved::setup(group, def, own)).collect::<Result<_>>()?;
+    let mut all = setups[0].clone();
+    all.seeds = headers.iter().map(|header| header.seed).collect();
+    Ok((all, Trials::of(setups, of_seeds)?))
 }
 
 /// Stacks the arrays of some of the seeds.
@@ -122,23 +148,34 @@ fn stack(
 /// have made the same number of iterations. If a stack ended while it was saved, some of its seeds may be one snapshot
 /// ahead. A file that cannot be read stands alone.
 pub fn stacks<'a>(own: impl Into<Own<'a>>, files: &[&[u8]]) -> Vec<Vec<usize>> {
-    let own = own.into();
-    let mut stacks: Vec<(Header, Vec<u64>, Vec<usize>)> = Vec::new();
+    stacks_of(own.into(), files, false)
+}
+
+/// As [`stacks`], of runs that may differ in settings, too: as far as their headers tell,
+/// [`Session::restore_trials`](super::Session::restore_trials) can continue them as one session.
+#[cfg(not(target_arch = "wasm32"))]
+pub fn trial_stacks<'a>(own: impl Into<Own<'a>>, files: &[&[u8]]) -> Vec<Vec<usize>> {
+    stacks_of(own.into(), files, true)
+}
+
+fn stacks_of(own: Own<'_>, files: &[&[u8]], trials: bool) -> Vec<Vec<usize>> {
+    let mut stacks: Vec<(Header, Vec<Run>, Vec<usize>)> = Vec::new();
     let mut alone = Vec::new();
     for (number, file) in files.iter().enumerate() {
         let Ok((header, ..)) = snapshot::decode(file, own.algorithms) else {
             alone.push(vec![number]);
             continue;
         };
-        let fits = |(first, seeds, _): &&mut (Header, Vec<u64>, Vec<usize>)| {
-            check_alike(&header, first).is_ok() && header.iteration == first.iteration && !seeds.contains(&header.seed)
+        let run = (header.seed, header.config.clone());
+        let fits = |(first, runs, _): &&mut (Header, Vec<Run>, Vec<usize>)| {
+            check_alike(&header, first, trials).is_ok() && header.iteration == first.iteration && !runs.contains(&run)
         };
         match stacks.iter_mut().find(fits) {
-            Some((_, seeds, numbers)) => {
-                seeds.push(header.seed);
+            Some((_, runs, numbers)) => {
+                runs.push(run);
                 numbers.push(number);
             }
-            None => stacks.push((header.clone(), vec![header.seed], vec![number])),
+            None => stacks.push((header.clone(), vec![run], vec![number])),
         }
     }
     let mut all: Vec<Vec<usize>> = stacks.into_iter().map(|(.., numbers)| numbers).chain(alone).collect();
@@ -156,15 +193,18 @@ pub fn snapshot_steps<'a>(own: impl Into<Own<'a>>, file: &[u8]) -> Result<(Optio
     Ok((header.counted(), header.steps))
 }
 
-/// Checks that a snapshot can be stacked with the first one.
-fn check_alike(header: &Header, first: &Header) -> Result<()> {
+/// The seed and the settings of a run.
+type Run = (u64, toml::Table);
+
+/// Checks that a snapshot can be stacked with the first one; with `trials`, settings may differ.
+fn check_alike(header: &Header, first: &Header, trials: bool) -> Result<()> {
     if header.kind != SnapshotKind::Session {
         return Err(wrong("it holds a policy only, not the state that training goes on from"));
     }
     let same = header.algorithm == first.algorithm
         && header.env == first.env
         && header.steps == first.steps
-        && header.config == first.config;
+        && (trials || header.config == first.config);
     if !same {
         return Err(wrong("the runs differ in more than the seed; resume them one by one"));
     }

@@ -187,7 +187,7 @@ impl<'a> Snapshots<'a> {
 
     /// Makes the file, which only names the entries of `rings`.
     async fn file(&self, index: usize, rings: Vec<Ring>) -> Result<Vec<u8>> {
-        let (session, setup) = (self.session, self.session.setup());
+        let (session, setup) = (self.session, self.session.setup_of(index));
         let (words, (state, row)) = (self.words_of(index)?, session.place_of(index)?);
         let outside = |entry: &StateEntry| rings.iter().any(|ring| ring.tensor == seed_array::name(entry.name));
         let (mut own, mut bulk) = (Vec::with_capacity(self.entries.len()), Vec::new());
@@ -209,7 +209,7 @@ impl<'a> Snapshots<'a> {
             entries.extend(finished::entries(&session.seed(index).finished));
             entries.extend(self.episodes(index).map(host_episodes::entry));
         }
-        let seed = setup.seeds[index];
+        let seed = session.setup().seeds[index];
         snapshot::expect_finite(seed, &entries)?;
         // A file that a reader would refuse is not written: its rules are checked on the numbers, on the header, and on
         // the rest of the file.
@@ -238,13 +238,13 @@ impl<'a> Snapshots<'a> {
         }
         let bytes = snapshot::encode(header, &entries)?;
         drop(entries);
-        self.check(&bytes).map_err(unsaved)?;
+        self.check(index, &bytes).map_err(unsaved)?;
         Ok(bytes)
     }
 
     /// Checks that a file can be read, without its numbers.
-    fn check(&self, bytes: &[u8]) -> Result<()> {
-        let setup = self.session.setup();
+    fn check(&self, index: usize, bytes: &[u8]) -> Result<()> {
+        let setup = self.session.setup_of(index);
         let ((header, _, entries), _) = snapshot::open(bytes, &[setup.algorithm])?;
         snapshot::steps_made(&header, &**setup.fitted())?;
         match self.kind {

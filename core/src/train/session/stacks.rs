@@ -68,7 +68,7 @@ impl Session {
             rest
         };
         self.stack = of(&rest);
-        self.training.restack((&self.setup.seeds, &self.stack), state)?;
+        self.training.restack((&self.setup.seeds, &self.stack), self.trials.algorithms(&self.stack), state)?;
         if let Some(episodes) = next_episodes {
             self.training.restore_episodes(&episodes)?;
         }

@@ -20,7 +20,7 @@ use crate::signals;
 use crate::ticker::Ticker;
 use plan::{Ready, Stack, plan};
 use quickstudy_core::backend::Device;
-use quickstudy_core::train::{Layer, Saved, Session, Setup, stacks};
+use quickstudy_core::train::{Layer, Saved, Session, Setup, stacks, trial_stacks};
 use source::{Opened, Source};
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -50,7 +50,7 @@ pub(super) fn resume(args: &TrainArgs) -> Result<(), Stop> {
     let begun = unbegun::begin(args, &device, unbegun)?;
     sources.extend(begun.into_iter().map(|(place, folder)| (place, Source::Last(folder))));
     sources.sort_by_key(|(place, _)| *place);
-    let runs = restore(&device, sources.into_iter().map(|(_, source)| source).collect())?;
+    let runs = restore(&device, sources.into_iter().map(|(_, source)| source).collect(), args.stack_trials)?;
     activity::watch(device.interrupt());
     drop(ticker);
     let mut stacks: Vec<Stack> = plan(args, runs)?;
@@ -104,33 +104,47 @@ fn reader(source: &Source) -> impl Fn(&str, u64) -> quickstudy_core::Result<Vec<
 }
 
 /// The sessions of these runs, stacked where their snapshots allow it: a killed stack may leave folders one snapshot
-/// apart, and any folders may be named together.
-fn restore(device: &Device, sources: Vec<Source>) -> Result<Vec<(Session, Vec<Source>)>, Stop> {
+/// apart, and any folders may be named together. With `trials`, runs that differ in settings may be stacked, too.
+fn restore(device: &Device, sources: Vec<Source>, trials: bool) -> Result<Vec<(Session, Vec<Source>)>, Stop> {
     let files = sources.iter().map(Source::read).collect::<Result<Vec<_>, _>>()?;
     let readers: Vec<_> = sources.iter().map(reader).collect();
     let all: Vec<Saved<'_>> = files.iter().zip(&readers).map(|(file, read)| Saved::in_parts(file, read)).collect();
-    let stacks = stacks(known::own(), &files.iter().map(Vec::as_slice).collect::<Vec<_>>());
     let mut sources: Vec<Option<Source>> = sources.into_iter().map(Some).collect();
-    let mut sessions = Vec::with_capacity(stacks.len());
-    for stack in stacks {
-        let saved: Vec<Saved<'_>> = stack.iter().map(|number| all[*number]).collect();
-        let mut take =
-            |numbers: &[usize]| numbers.iter().filter_map(|number| sources[*number].take()).collect::<Vec<_>>();
-        if stack.len() > 1
-            && let Ok(session) = Session::restore_saved(device, known::own(), &saved)
-        {
-            sessions.push((session, take(&stack)));
-            continue;
+    let mut take = |numbers: &[usize]| numbers.iter().filter_map(|number| sources[*number].take()).collect::<Vec<_>>();
+    let mut sessions = Vec::new();
+    let mut waiting: Vec<Vec<usize>> = Vec::new();
+    if trials {
+        for stack in trial_stacks(known::own(), &files.iter().map(Vec::as_slice).collect::<Vec<_>>()) {
+            let saved: Vec<Saved<'_>> = stack.iter().map(|number| all[*number]).collect();
+            match Session::restore_trials(device, known::own(), &saved) {
+                Ok(session) => sessions.push((session, take(&stack))),
+                Err(_) => waiting.push(stack),
+            }
         }
-        // Together they may take too much memory; alone, an error names its file.
-        for (number, saved) in stack.iter().zip(&saved) {
-            let source = take(&[*number]);
-            let session = Session::restore_saved(device, known::own(), &[*saved]).map_err(|error| {
-                let stop = Stop::from(error);
-                let path = source.first().map(|source| source.snapshot().display().to_string()).unwrap_or_default();
-                Stop { message: format!("{path}: {}", stop.message), ..stop }
-            })?;
-            sessions.push((session, source));
+    } else {
+        waiting.push((0..files.len()).collect());
+    }
+    for numbers in waiting {
+        let of_numbers: Vec<&[u8]> = numbers.iter().map(|number| &files[*number][..]).collect();
+        for stack in stacks(known::own(), &of_numbers) {
+            let stack: Vec<usize> = stack.iter().map(|place| numbers[*place]).collect();
+            let saved: Vec<Saved<'_>> = stack.iter().map(|number| all[*number]).collect();
+            if stack.len() > 1
+                && let Ok(session) = Session::restore_saved(device, known::own(), &saved)
+            {
+                sessions.push((session, take(&stack)));
+                continue;
+            }
+            // Together they may take too much memory; alone, an error names its file.
+            for (number, saved) in stack.iter().zip(&saved) {
+                let source = take(&[*number]);
+                let session = Session::restore_saved(device, known::own(), &[*saved]).map_err(|error| {
+                    let stop = Stop::from(error);
+                    let path = source.first().map(|source| source.snapshot().display().to_string());
+                    Stop { message: format!("{}: {}", path.unwrap_or_default(), stop.message), ..stop }
+                })?;
+                sessions.push((session, source));
+            }
         }
     }
     Ok(sessions)
@@ -169,7 +183,8 @@ fn check_unchanged(args: &TrainArgs, setup: &Setup) -> Result<(), Stop> {
     let own: Table = setup.settings.iter().map(|s| (s.key.clone(), s.value.clone())).collect();
     let layers = [("snapshot", own), ("--config", file_settings), ("--set", set_settings)]
         .map(|(origin, settings)| Layer { origin: origin.to_owned(), settings });
-    let asked = Setup::resolve(setup.algorithm, setup.env.clone(), &setup.seeds, Some(setup.steps), &layers)?;
+    // Runs of a sweep may have a seed twice, and settings do not depend on it.
+    let asked = Setup::resolve(setup.algorithm, setup.env.clone(), &setup.seeds[..1], Some(setup.steps), &layers)?;
     for (run, asked) in setup.settings.iter().zip(&asked.settings) {
         if run.value != asked.value {
             return Err(differs(&run.key, &run.value.to_string(), &asked.value.to_string()));

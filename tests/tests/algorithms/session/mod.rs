@@ -17,5 +17,6 @@ mod several_choices;
 mod snapshots;
 mod steps_made;
 mod time_limit;
+mod trials;
 mod warm_start;
 mod whole_batch;
