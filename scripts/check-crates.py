@@ -37,7 +37,7 @@ def cargo(*arguments):
 
 
 def unpack(crates, packages, folder):
-    """Unpacks the packages into a workspace of their own, in which each crate is found in the place of a published one."""
+    """Unpacks the packages into a workspace of their own, where each crate is found in the place of a published one."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     patches = []
@@ -51,7 +51,8 @@ def unpack(crates, packages, folder):
     shutil.copy(ROOT / "Cargo.lock", folder)
     profile = tomllib.loads((ROOT / "Cargo.toml").read_text())["profile"]["dev"]
     keys = [f"{key} = {json.dumps(value)}" for key, value in profile.items()]
-    lines = ["[workspace]", 'resolver = "3"', 'members = ["*-*"]', "[profile.dev]", *keys, "[patch.crates-io]", *patches]
+    head = ["[workspace]", 'resolver = "3"', 'members = ["*-*"]']
+    lines = [*head, "[profile.dev]", *keys, "[patch.crates-io]", *patches]
     (folder / "Cargo.toml").write_text("\n".join(lines) + "\n")
 
 

@@ -10,12 +10,12 @@ pub(super) const TABLES: [(&str, DType); 2] = [("numbers.f32", DType::F32), ("nu
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RowNumbers {
     /// The columns of each table.
-    pub(super) tables: [Vec<Column>; 2],
+    pub(super) tables: [Vec<NumberColumn>; 2],
 }
 
 /// A number that rows have their own values of.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Column {
+pub(super) enum NumberColumn {
     /// A constant: its value in each variant.
     Constant(Vec<f64>),
     /// A scalar that is given at each run.
@@ -39,8 +39,8 @@ impl RowNumbers {
             for (row, variant) in rows.iter().enumerate() {
                 for column in columns {
                     numbers.push(match column {
-                        Column::Constant(values) => values[*variant],
-                        Column::Scalar(name) => scalar(scalars.get(row), name)?,
+                        NumberColumn::Constant(values) => values[*variant],
+                        NumberColumn::Scalar(name) => scalar(scalars.get(row), name)?,
                     });
                 }
             }

@@ -1,10 +1,10 @@
 //! Variants: traces that differ in numbers alone, joined into one in which each row has its own numbers.
 //!
-//! An algorithm that is traced with two values of a setting, such as γ, gives two graphs of the same operations, as long
-//! as the setting is a number of the program and not a shape or a branch. [`join`] walks both side by side, and where
-//! constants differ it reads a column of a table `[S, K]` of the state in their place: K numbers for each of S rows. A
-//! row of the joined program computes the bits that its own variant computes, because the operations and their order
-//! are the same.
+//! An algorithm that is traced with two values of a setting, such as γ, gives two graphs of the same operations, as
+//! long as the setting is a number of the program and not a shape or a branch. [`join`] walks both side by side, and
+//! where constants differ it reads a column of a table `[S, K]` of the state in their place: K numbers for each of S
+//! rows. A row of the joined program computes the bits that its own variant computes, because the operations and their
+//! order are the same.
 //!
 //! Where a number meets a tensor, it has to be repeated along the axis that belongs to rows; [`seed_axis`] follows that
 //! axis from the arguments, in which it is the first one. Where traces differ in more, or that axis is lost, joining
@@ -18,18 +18,13 @@ mod pairs;
 mod seed_axis;
 #[cfg(test)]
 mod tests;
+mod trace;
 
-use super::context::Context;
 use super::plan::{Arg, Role};
-use super::row_numbers::{Column, RowNumbers, TABLES};
-use crate::tensor::Graph;
-use crate::{DType, Error, Result};
-
-/// A trace: what it declared, and its operations.
-pub(super) type Trace = (Context, Graph);
-
-/// The scalar that is the same in all rows: the number of the iteration.
-const SHARED: &str = "iteration";
+use super::row_numbers::{NumberColumn, RowNumbers, TABLES};
+use crate::{DType, Result};
+pub(super) use trace::Trace;
+use trace::apart;
 
 impl RowNumbers {
     /// The number of the table of a data type.
@@ -38,7 +33,7 @@ impl RowNumbers {
     }
 
     /// The place of a column in its table, which is a new one if there is none.
-    fn column(&mut self, dtype: DType, column: Column) -> usize {
+    fn column(&mut self, dtype: DType, column: NumberColumn) -> usize {
         let table = &mut self.tables[Self::table(dtype)];
         table.iter().position(|known| *known == column).unwrap_or_else(|| {
             table.push(column);
@@ -57,7 +52,7 @@ impl RowNumbers {
 }
 
 /// Joins traces of the variants, each of all `rows`. The numbers in which they differ, and the scalars of all but
-/// [`SHARED`], become columns of tables, which the state of a run has to hold.
+/// that of the iteration, become columns of tables, which the state of a run has to hold.
 ///
 /// # Errors
 /// [`Error::Program`] that says where they differ in more than numbers.
@@ -76,9 +71,4 @@ pub(super) fn join(traces: &[Trace], rows: usize) -> Result<(Trace, RowNumbers)>
     }
     let pairs = pairs::Pairs::of(traces)?;
     joined::build(&pairs, rows)
-}
-
-/// The error of variants that cannot be joined.
-fn apart(problem: impl std::fmt::Display) -> Error {
-    Error::Program(format!("the variants cannot be one program: {problem}"))
 }

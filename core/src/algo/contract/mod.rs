@@ -9,6 +9,7 @@ mod learned;
 mod numbers;
 mod row_algorithms;
 mod statistics;
+mod traced;
 mod training;
 
 pub use algorithm::{Algorithm, First, Held, StateEntry, update_parameters};
@@ -21,7 +22,7 @@ pub(crate) use numbers::MOMENTS;
 pub use numbers::{Numbers, Relation};
 pub(crate) use row_algorithms::RowAlgorithms;
 pub use statistics::Statistics;
-pub use training::Training;
 #[cfg(not(target_arch = "wasm32"))]
-pub(crate) use training::check_variants;
+pub(crate) use traced::check_variants;
+pub use training::Training;
 pub(crate) use training::resized;

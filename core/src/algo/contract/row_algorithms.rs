@@ -16,7 +16,7 @@ pub(crate) struct RowAlgorithms {
 }
 
 impl RowAlgorithms {
-    /// The same algorithm in all rows.
+    /// One algorithm in all rows.
     pub(crate) fn same(algorithm: Rc<dyn Algorithm>, rows: usize) -> RowAlgorithms {
         RowAlgorithms { variants: vec![algorithm], of_rows: vec![0; rows] }
     }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::pairs::{Pair, Pairs, Tuple, body_of};
-use super::seed_axis::{Rows, SeedAxis, follow, wanted};
-use super::{Trace, apart};
+use super::pairs::{NodePair, Pairs, Tuple, body_of};
+use super::seed_axis::{RowAxis, SeedAxis, follow, wanted};
+use super::trace::{Trace, apart};
 use crate::program::context::Context;
 use crate::program::row_numbers::RowNumbers;
 use crate::tensor::op::{Body, Call, Scan};
@@ -18,7 +18,7 @@ type At = &'static Location<'static>;
 
 /// A tuple in the joined graph.
 #[derive(Clone, Copy, Debug)]
-enum Joint {
+enum JoinedValue {
     /// A tensor of the shape that it has in the variants.
     Tensor(Tensor),
     /// A number of each row, `[S]`: it stands for a tensor that has this number everywhere.
@@ -39,7 +39,7 @@ pub(super) fn build(pairs: &Pairs<'_>, rows: usize) -> Result<(Trace, RowNumbers
             tables[table] = Some(cx.state(&arg.name, &arg.shape, arg.dtype));
         }
         let made = FxHashMap::default();
-        let mut builder = Builder { pairs, graph, axes, rows, tables, made, open: Vec::new() };
+        let mut builder = JoinedTrace { pairs, graph, axes, rows, tables, made, open: Vec::new() };
         for tuple in &pairs.order {
             builder.make(tuple);
         }
@@ -47,16 +47,16 @@ pub(super) fn build(pairs: &Pairs<'_>, rows: usize) -> Result<(Trace, RowNumbers
         for (i, (_, arg)) in first.results.iter().enumerate() {
             let tuple: Tuple = pairs.traces.iter().map(|(cx, _)| cx.results[i].0.raw()).collect();
             let value = match builder.made.get(&tuple) {
-                Some(Joint::Tensor(tensor)) => *tensor,
-                Some(Joint::Number(number)) => repeated(*number, &first.args[*arg].shape, SeedAxis::FIRST, rows),
+                Some(JoinedValue::Tensor(tensor)) => *tensor,
+                Some(JoinedValue::Number(number)) => repeated(*number, &first.args[*arg].shape, SeedAxis::FIRST, rows),
                 None => Tensor::poison(),
             };
             cx.results.push((value, *arg));
         }
         let made = builder.made.iter();
         tensors.extend(made.filter_map(|(tuple, joint)| match joint {
-            Joint::Tensor(tensor) => Some((tuple[0], tensor.raw())),
-            Joint::Number(_) => None,
+            JoinedValue::Tensor(tensor) => Some((tuple[0], tensor.raw())),
+            JoinedValue::Number(_) => None,
         }));
         cx
     })?;
@@ -65,9 +65,9 @@ pub(super) fn build(pairs: &Pairs<'_>, rows: usize) -> Result<(Trace, RowNumbers
     for (first, made) in tensors {
         let (before, after) = (known[first as usize], now[made as usize]);
         let sound = match before {
-            Rows::Mixed => true,
-            Rows::Alike => after != Rows::Mixed,
-            Rows::Along(_) => after == before,
+            RowAxis::Mixed => true,
+            RowAxis::Alike => after != RowAxis::Mixed,
+            RowAxis::Along(_) => after == before,
         };
         if !sound {
             let origin = joined.nodes[made as usize].origin;
@@ -77,44 +77,44 @@ pub(super) fn build(pairs: &Pairs<'_>, rows: usize) -> Result<(Trace, RowNumbers
     Ok(((cx, joined), pairs.numbers.clone()))
 }
 
-struct Builder<'a> {
+struct JoinedTrace<'a> {
     pairs: &'a Pairs<'a>,
     /// The graph of the first variant, and the axes of its nodes.
     graph: &'a Graph,
-    axes: Vec<Rows>,
+    axes: Vec<RowAxis>,
     /// S.
     rows: usize,
     /// The tables of numbers `[S, K]`.
     tables: [Option<Tensor>; 2],
-    made: FxHashMap<Tuple, Joint>,
+    made: FxHashMap<Tuple, JoinedValue>,
     /// The bodies that are being made: their scopes in the first variant, and in the joined graph.
     open: Vec<(u32, u32)>,
 }
 
-impl Builder<'_> {
+impl JoinedTrace<'_> {
     fn make(&mut self, tuple: &Tuple) {
         let node = &self.graph.nodes[tuple[0] as usize];
         let at = node.origin.at;
         graph::with(|g| g.blame = Some(node.origin));
         let joint = match &self.pairs.pairs[tuple] {
-            Pair::Constant(bits) => {
+            NodePair::Constant(bits) => {
                 let constant = push(Op::Const(*bits), &[], Vec::new(), node.dtype, at);
-                Joint::Tensor(constant.broadcast_at(&node.shape, at))
+                JoinedValue::Tensor(constant.broadcast_at(&node.shape, at))
             }
-            Pair::Number(column) => Joint::Number(self.number(node.dtype, *column)),
-            Pair::Scaled(of, column) => {
-                let number = Joint::Number(self.number(DType::F32, *column));
+            NodePair::Number(column) => JoinedValue::Number(self.number(node.dtype, *column)),
+            NodePair::Scaled(of, column) => {
+                let number = JoinedValue::Number(self.number(DType::F32, *column));
                 let operands = [self.joint(of), number];
                 self.elementwise(&Op::Binary(crate::tensor::Binary::Mul), &operands, self.axes[of[0] as usize], node)
             }
-            Pair::Same => self.same(tuple, node),
+            NodePair::Same => self.same(tuple, node),
         };
         graph::with(|g| g.blame = None);
         self.made.insert(tuple.clone(), joint);
     }
 
-    fn joint(&self, tuple: &[NodeId]) -> Joint {
-        self.made.get(tuple).copied().unwrap_or(Joint::Tensor(Tensor::poison()))
+    fn joint(&self, tuple: &[NodeId]) -> JoinedValue {
+        self.made.get(tuple).copied().unwrap_or(JoinedValue::Tensor(Tensor::poison()))
     }
 
     /// The column of a table, `[S]`.
@@ -126,20 +126,20 @@ impl Builder<'_> {
     }
 
     /// The operands of a tuple's nodes.
-    fn operands(&self, tuple: &[NodeId], count: usize) -> Vec<Joint> {
+    fn operands(&self, tuple: &[NodeId], count: usize) -> Vec<JoinedValue> {
         let nodes: Vec<&Node> =
             self.pairs.traces.iter().zip(tuple).map(|((_, graph), id)| &graph.nodes[*id as usize]).collect();
         (0..count).map(|i| self.joint(&nodes.iter().map(|node| node.src[i]).collect::<Vec<_>>())).collect()
     }
 
-    fn same(&mut self, tuple: &Tuple, node: &Node) -> Joint {
+    fn same(&mut self, tuple: &Tuple, node: &Node) -> JoinedValue {
         let at = node.origin.at;
         match &node.op {
             Op::Param(i) => {
                 self.enter(node.scope);
-                Joint::Tensor(push(Op::Param(*i), &[], node.shape.clone(), node.dtype, at))
+                JoinedValue::Tensor(push(Op::Param(*i), &[], node.shape.clone(), node.dtype, at))
             }
-            Op::Scan(_) | Op::Call(_) => Joint::Tensor(self.body(tuple, node)),
+            Op::Scan(_) | Op::Call(_) => JoinedValue::Tensor(self.body(tuple, node)),
             op => {
                 let operands = self.operands(tuple, node.src.len());
                 self.elementwise(op, &operands, self.axes[tuple[0] as usize], node)
@@ -148,13 +148,15 @@ impl Builder<'_> {
     }
 
     /// Applies an operation, whose result belongs to rows as `rows` says, to operands of which some may be numbers.
-    fn elementwise(&self, op: &Op, operands: &[Joint], rows: Rows, node: &Node) -> Joint {
+    fn elementwise(&self, op: &Op, operands: &[JoinedValue], rows: RowAxis, node: &Node) -> JoinedValue {
         let at = node.origin.at;
         let apply = |src: &[Tensor], shape: Vec<usize>| push(op.clone(), src, shape, node.dtype, at);
-        let tensors: Vec<Tensor> =
-            operands.iter().filter_map(|joint| if let Joint::Tensor(x) = joint { Some(*x) } else { None }).collect();
+        let tensors: Vec<Tensor> = operands
+            .iter()
+            .filter_map(|joint| if let JoinedValue::Tensor(x) = joint { Some(*x) } else { None })
+            .collect();
         if tensors.len() == operands.len() {
-            return Joint::Tensor(apply(&tensors, node.shape.clone()));
+            return JoinedValue::Tensor(apply(&tensors, node.shape.clone()));
         }
         let by_element =
             matches!(op, Op::Unary(_) | Op::Binary(_) | Op::Select | Op::Threefry { .. } | Op::Permutation { .. });
@@ -164,18 +166,18 @@ impl Builder<'_> {
                 // Of numbers alone, a number.
                 let flat: Option<Vec<Tensor>> = operands.iter().map(|joint| self.flat(*joint)).collect();
                 if let Some(src) = flat {
-                    return Joint::Number(apply(&src, vec![self.rows]));
+                    return JoinedValue::Number(apply(&src, vec![self.rows]));
                 }
             }
-            (Op::Concat { axis }, _) if !matches!(rows, Rows::Along(own) if own.axis == *axis) => {}
-            _ => return Joint::Tensor(self.cannot(op, at)),
+            (Op::Concat { axis }, _) if !matches!(rows, RowAxis::Along(own) if own.axis == *axis) => {}
+            _ => return JoinedValue::Tensor(self.cannot(op, at)),
         }
-        let Rows::Along(along) = rows else { return Joint::Tensor(self.cannot(op, at)) };
+        let RowAxis::Along(along) = rows else { return JoinedValue::Tensor(self.cannot(op, at)) };
         let mut src = Vec::with_capacity(operands.len());
         for joint in operands {
             src.push(match joint {
-                Joint::Tensor(tensor) => *tensor,
-                Joint::Number(number) => {
+                JoinedValue::Tensor(tensor) => *tensor,
+                JoinedValue::Number(number) => {
                     let mut shape = node.shape.clone();
                     if let Op::Concat { axis } = op {
                         // The number of such operands is known by what the others leave.
@@ -187,7 +189,7 @@ impl Builder<'_> {
                 }
             });
         }
-        Joint::Tensor(apply(&src, node.shape.clone()))
+        JoinedValue::Tensor(apply(&src, node.shape.clone()))
     }
 
     fn cannot(&self, op: &Op, at: At) -> Tensor {
@@ -195,10 +197,10 @@ impl Builder<'_> {
     }
 
     /// A number of each row, `[S]`, if that is all that a tensor holds.
-    fn flat(&self, joint: Joint) -> Option<Tensor> {
+    fn flat(&self, joint: JoinedValue) -> Option<Tensor> {
         let mut tensor = match joint {
-            Joint::Number(number) => return Some(number),
-            Joint::Tensor(tensor) => tensor,
+            JoinedValue::Number(number) => return Some(number),
+            JoinedValue::Tensor(tensor) => tensor,
         };
         while tensor.len() > 1 {
             let node = graph::with(|g| g.nodes.get(tensor.raw() as usize).map(|n| (n.op.clone(), n.src.clone())))??;
@@ -241,7 +243,7 @@ impl Builder<'_> {
         let axis_of = |i: usize| if i < carries { body.params[1 + i] } else { body.outs[i] };
         let axis_of = |i: usize| self.axes[axis_of(i) as usize];
         let outs: Vec<Tensor> = outs.iter().enumerate().map(|(i, out)| self.tensor(out, axis_of(i), at)).collect();
-        let params: Vec<Tensor> = params.iter().map(|param| self.tensor(param, Rows::Alike, at)).collect();
+        let params: Vec<Tensor> = params.iter().map(|param| self.tensor(param, RowAxis::Alike, at)).collect();
         let scope = self.open.pop().map_or(0, |(_, new)| new);
         graph::with(|g| g.close_scope());
         let ids = |tensors: &[Tensor]| tensors.iter().map(|tensor| tensor.raw()).collect::<Vec<_>>();
@@ -263,12 +265,12 @@ impl Builder<'_> {
         let mut src: Vec<Tensor> = Vec::with_capacity(node.src.len());
         for (i, joint) in self.operands(tuple, operands).into_iter().enumerate() {
             src.push(match joint {
-                Joint::Tensor(tensor) => tensor,
-                Joint::Number(number) => {
+                JoinedValue::Tensor(tensor) => tensor,
+                JoinedValue::Number(number) => {
                     let shape = &self.graph.nodes[node.src[i] as usize].shape;
                     let rows = self.axes[body.params[first + i] as usize];
                     match rows {
-                        Rows::Along(SeedAxis { axis, right }) => {
+                        RowAxis::Along(SeedAxis { axis, right }) => {
                             let axis = if i < carries { axis } else { axis + first };
                             repeated(number, shape, SeedAxis { axis, right }, self.rows)
                         }
@@ -294,12 +296,12 @@ impl Builder<'_> {
     }
 
     /// A tuple as a tensor of the shape that it has in the variants.
-    fn tensor(&self, tuple: &Tuple, rows: Rows, at: At) -> Tensor {
+    fn tensor(&self, tuple: &Tuple, rows: RowAxis, at: At) -> Tensor {
         let node = &self.graph.nodes[tuple[0] as usize];
         match (self.joint(tuple), rows) {
-            (Joint::Tensor(tensor), _) => tensor,
-            (Joint::Number(number), Rows::Along(along)) => repeated(number, &node.shape, along, self.rows),
-            (Joint::Number(_), _) => self.cannot(&node.op, at),
+            (JoinedValue::Tensor(tensor), _) => tensor,
+            (JoinedValue::Number(number), RowAxis::Along(along)) => repeated(number, &node.shape, along, self.rows),
+            (JoinedValue::Number(_), _) => self.cannot(&node.op, at),
         }
     }
 
@@ -307,7 +309,7 @@ impl Builder<'_> {
     fn keep_twins(&self) {
         let mut of_first: FxHashMap<NodeId, NodeId> = FxHashMap::default();
         for (tuple, joint) in &self.made {
-            if let (Op::Scan(_), Joint::Tensor(tensor)) = (&self.graph.nodes[tuple[0] as usize].op, joint) {
+            if let (Op::Scan(_), JoinedValue::Tensor(tensor)) = (&self.graph.nodes[tuple[0] as usize].op, joint) {
                 of_first.insert(tuple[0], tensor.raw());
             }
         }

@@ -2,8 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{SHARED, Trace, apart};
-use crate::program::row_numbers::{Column, RowNumbers};
+use super::trace::{SHARED, Trace, apart};
+use crate::program::row_numbers::{NumberColumn, RowNumbers};
 use crate::tensor::op::Body;
 use crate::tensor::{Binary, Graph, Node, NodeId, Op, Unary};
 use crate::{DType, Result};
@@ -13,8 +13,8 @@ pub(super) type Tuple = Box<[NodeId]>;
 
 /// Nodes that correspond, as one node of the joined graph.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Pair {
-    /// The same operation of operands that correspond.
+pub(super) enum NodePair {
+    /// One operation, of operands that correspond.
     Same,
     /// A constant that is the same in all variants: the bits of [`Op::Const`].
     Constant(u64),
@@ -29,7 +29,7 @@ pub(super) struct Pairs<'a> {
     pub traces: &'a [Trace],
     /// All tuples in an order in which they can be made: operands before users, as in the variants.
     pub order: Vec<Tuple>,
-    pub pairs: FxHashMap<Tuple, Pair>,
+    pub pairs: FxHashMap<Tuple, NodePair>,
     pub numbers: RowNumbers,
 }
 
@@ -64,7 +64,7 @@ impl<'a> Pairs<'a> {
     }
 
     /// How nodes correspond, and the tuples that they need.
-    fn pair(&mut self, tuple: &Tuple) -> Result<(Pair, Vec<Tuple>)> {
+    fn pair(&mut self, tuple: &Tuple) -> Result<(NodePair, Vec<Tuple>)> {
         let nodes = self.nodes(tuple);
         let first = nodes[0];
         if let Some(other) = nodes.iter().find(|node| node.shape != first.shape || node.dtype != first.dtype) {
@@ -86,9 +86,9 @@ impl<'a> Pairs<'a> {
             let pair = match first.op {
                 Op::Scalar(i) if self.traces[0].0.scalars[i as usize].name != SHARED => {
                     let name = self.traces[0].0.scalars[i as usize].name.clone();
-                    Pair::Number(self.numbers.column(first.dtype, Column::Scalar(name)))
+                    NodePair::Number(self.numbers.column(first.dtype, NumberColumn::Scalar(name)))
                 }
-                _ => Pair::Same,
+                _ => NodePair::Same,
             };
             return Ok((pair, operands));
         }
@@ -96,10 +96,10 @@ impl<'a> Pairs<'a> {
             return Ok((self.number(first.dtype, &bits), Vec::new()));
         }
         if let Some((of, factors)) = self.scaled(tuple, &nodes) {
-            let Pair::Number(column) = self.number(DType::F32, &factors) else {
+            let NodePair::Number(column) = self.number(DType::F32, &factors) else {
                 return Err(apart(format_args!("a factor is missing in one of them (at {})", first.origin)));
             };
-            return Ok((Pair::Scaled(of.clone(), column), vec![of]));
+            return Ok((NodePair::Scaled(of.clone(), column), vec![of]));
         }
         let other = nodes.iter().find(|node| node.op.name() != first.op.name()).unwrap_or(&first);
         Err(apart(format_args!(
@@ -112,15 +112,15 @@ impl<'a> Pairs<'a> {
     }
 
     /// The constant of the variants, given as bits of [`Op::Const`].
-    fn number(&mut self, dtype: DType, bits: &[u64]) -> Pair {
+    fn number(&mut self, dtype: DType, bits: &[u64]) -> NodePair {
         if bits.iter().all(|other| *other == bits[0]) {
-            return Pair::Constant(bits[0]);
+            return NodePair::Constant(bits[0]);
         }
         let value = |bits: &u64| match dtype {
             DType::F32 => f64::from_bits(*bits),
             DType::U32 => *bits as f64,
         };
-        Pair::Number(self.numbers.column(dtype, Column::Constant(bits.iter().map(value).collect())))
+        NodePair::Number(self.numbers.column(dtype, NumberColumn::Constant(bits.iter().map(value).collect())))
     }
 
     /// The operands of nodes of the same operation, in tuples, and all that the body of a loop needs; none if

@@ -13,32 +13,32 @@ pub(super) struct SeedAxis {
 
 /// How a tensor's elements belong to rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rows {
-    /// They belong to none: they are the same for all.
+pub(super) enum RowAxis {
+    /// No row owns them: they are the same for all.
     Alike,
-    /// They belong to rows along an axis.
+    /// RowAxis own them along an axis.
     Along(SeedAxis),
     /// It is not known how.
     Mixed,
 }
 
-impl Rows {
-    /// What is computed of both, element by element.
-    fn with(self, other: Rows) -> Rows {
+impl RowAxis {
+    /// Combines both, as an operation does element by element.
+    fn with(self, other: RowAxis) -> RowAxis {
         match (self, other) {
-            (Rows::Alike, other) => other,
-            (own, Rows::Alike) => own,
+            (RowAxis::Alike, other) => other,
+            (own, RowAxis::Alike) => own,
             (own, other) if own == other => own,
-            _ => Rows::Mixed,
+            _ => RowAxis::Mixed,
         }
     }
 
-    /// The same rows along another axis.
-    fn moved(self, to: impl FnOnce(usize) -> Option<usize>) -> Rows {
+    /// Moves the rows to another axis.
+    fn moved(self, to: impl FnOnce(usize) -> Option<usize>) -> RowAxis {
         match self {
-            Rows::Along(SeedAxis { axis, right }) => match to(axis) {
-                Some(axis) => Rows::Along(SeedAxis { axis, right }),
-                None => Rows::Mixed,
+            RowAxis::Along(SeedAxis { axis, right }) => match to(axis) {
+                Some(axis) => RowAxis::Along(SeedAxis { axis, right }),
+                None => RowAxis::Mixed,
             },
             other => other,
         }
@@ -66,8 +66,8 @@ impl SeedAxis {
 }
 
 /// How each node's elements belong to `seeds` rows, of which all states and inputs have a first axis.
-pub(super) fn follow(graph: &Graph, args: &[Arg], seeds: usize) -> Vec<Rows> {
-    let mut all = vec![Rows::Alike; graph.nodes.len()];
+pub(super) fn follow(graph: &Graph, args: &[Arg], seeds: usize) -> Vec<RowAxis> {
+    let mut all = vec![RowAxis::Alike; graph.nodes.len()];
     // What a loop carries depends on what its body makes of it. Each pass may only add knowledge.
     loop {
         let mut changed = false;
@@ -87,7 +87,7 @@ pub(super) fn follow(graph: &Graph, args: &[Arg], seeds: usize) -> Vec<Rows> {
 
 /// As [`follow`], where tensors that are the same for all rows, such as first values of carries, belong to rows as what
 /// they are used with: along that axis a number of theirs would have to be repeated.
-pub(super) fn wanted(graph: &Graph, seeds: usize, mut all: Vec<Rows>) -> Vec<Rows> {
+pub(super) fn wanted(graph: &Graph, seeds: usize, mut all: Vec<RowAxis>) -> Vec<RowAxis> {
     loop {
         let before = all.clone();
         for id in (0..graph.nodes.len()).rev() {
@@ -100,11 +100,11 @@ pub(super) fn wanted(graph: &Graph, seeds: usize, mut all: Vec<Rows>) -> Vec<Row
 }
 
 /// Passes what is known of a node back to its operands of which nothing is.
-fn want(graph: &Graph, seeds: usize, all: &mut [Rows], id: usize) {
+fn want(graph: &Graph, seeds: usize, all: &mut [RowAxis], id: usize) {
     let node = &graph.nodes[id];
     let shape = |of: NodeId| &graph.nodes[of as usize].shape;
-    let give = |all: &mut [Rows], of: NodeId, rows: Rows| {
-        if let (Rows::Alike, Rows::Along(_)) = (all[of as usize], rows) {
+    let give = |all: &mut [RowAxis], of: NodeId, rows: RowAxis| {
+        if let (RowAxis::Alike, RowAxis::Along(_)) = (all[of as usize], rows) {
             all[of as usize] = rows;
         }
     };
@@ -113,8 +113,8 @@ fn want(graph: &Graph, seeds: usize, all: &mut [Rows], id: usize) {
         Op::Scan(scan) => {
             for i in 0..scan.carries {
                 let carry = [node.src[i], scan.body.params[1 + i], scan.body.outs[i]];
-                let known = carry.iter().map(|of| all[*of as usize]).find(|rows| *rows != Rows::Alike);
-                carry.iter().for_each(|of| give(all, *of, known.unwrap_or(Rows::Alike)));
+                let known = carry.iter().map(|of| all[*of as usize]).find(|rows| *rows != RowAxis::Alike);
+                carry.iter().for_each(|of| give(all, *of, known.unwrap_or(RowAxis::Alike)));
             }
             for i in 0..scan.xs {
                 let row = all[scan.body.params[1 + scan.carries + i] as usize];
@@ -131,14 +131,14 @@ fn want(graph: &Graph, seeds: usize, all: &mut [Rows], id: usize) {
         }
         Op::Reshape => {
             let rows = match own {
-                Rows::Along(axis) => axis.reshaped(seeds, &node.shape, shape(node.src[0])),
+                RowAxis::Along(axis) => axis.reshaped(seeds, &node.shape, shape(node.src[0])),
                 _ => None,
             };
-            give(all, node.src[0], rows.map_or(Rows::Alike, Rows::Along));
+            give(all, node.src[0], rows.map_or(RowAxis::Alike, RowAxis::Along));
         }
         Op::Permute(permutation) => give(all, node.src[0], own.moved(|axis| permutation.get(axis).copied())),
         Op::Broadcast => {
-            if let Rows::Along(SeedAxis { axis, .. }) = own
+            if let RowAxis::Along(SeedAxis { axis, .. }) = own
                 && shape(node.src[0])[axis] == node.shape[axis]
             {
                 give(all, node.src[0], own);
@@ -150,13 +150,13 @@ fn want(graph: &Graph, seeds: usize, all: &mut [Rows], id: usize) {
 }
 
 /// Passes the rows of a loop's or a call's operands to the parameters of its body; tells whether something was new.
-fn enter(graph: &Graph, all: &mut [Rows], id: NodeId) -> bool {
+fn enter(graph: &Graph, all: &mut [RowAxis], id: NodeId) -> bool {
     let node = &graph.nodes[id as usize];
-    let (body, given): (_, Vec<Rows>) = match &node.op {
+    let (body, given): (_, Vec<RowAxis>) = match &node.op {
         Op::Scan(scan) => {
             let carry = |i: usize| all[node.src[i] as usize].with(all[scan.body.outs[i] as usize]);
             let row = |i: usize| all[node.src[scan.carries + i] as usize].moved(|axis| axis.checked_sub(1));
-            let index = std::iter::once(Rows::Alike);
+            let index = std::iter::once(RowAxis::Alike);
             (&scan.body, index.chain((0..scan.carries).map(carry)).chain((0..scan.xs).map(row)).collect())
         }
         Op::Call(call) => (&call.body, node.src.iter().map(|src| all[*src as usize]).collect()),
@@ -172,24 +172,26 @@ fn enter(graph: &Graph, all: &mut [Rows], id: NodeId) -> bool {
     changed
 }
 
-fn of(graph: &Graph, args: &[Arg], seeds: usize, all: &[Rows], id: NodeId) -> Rows {
+fn of(graph: &Graph, args: &[Arg], seeds: usize, all: &[RowAxis], id: NodeId) -> RowAxis {
     let node = &graph.nodes[id as usize];
     let src = |i: usize| all[node.src[i] as usize];
     let shape_of = |i: usize| &graph.nodes[node.src[i] as usize].shape[..];
-    let joint = || node.src.iter().fold(Rows::Alike, |rows, src| rows.with(all[*src as usize]));
+    let joint = || node.src.iter().fold(RowAxis::Alike, |rows, src| rows.with(all[*src as usize]));
     match &node.op {
         Op::Input(arg) => match args.get(*arg as usize) {
             Some(Arg { role: Role::State | Role::Input, shape, .. }) if shape.first() == Some(&seeds) => {
-                Rows::Along(SeedAxis::FIRST)
+                RowAxis::Along(SeedAxis::FIRST)
             }
-            _ => Rows::Mixed,
+            _ => RowAxis::Mixed,
         },
-        Op::Param(_) | Op::Const(_) | Op::Literal(_) | Op::Iota { .. } | Op::Scalar(_) => Rows::Alike,
+        Op::Param(_) | Op::Const(_) | Op::Literal(_) | Op::Iota { .. } | Op::Scalar(_) => RowAxis::Alike,
         Op::Unary(_) | Op::Binary(_) | Op::Select | Op::Threefry { .. } | Op::Permutation { .. } | Op::Broadcast => {
             joint()
         }
         Op::Reshape => match src(0) {
-            Rows::Along(axis) => axis.reshaped(seeds, shape_of(0), &node.shape).map_or(Rows::Mixed, Rows::Along),
+            RowAxis::Along(axis) => {
+                axis.reshaped(seeds, shape_of(0), &node.shape).map_or(RowAxis::Mixed, RowAxis::Along)
+            }
             other => other,
         },
         Op::Permute(permutation) => src(0).moved(|axis| permutation.iter().position(|from| *from == axis)),
@@ -219,12 +221,12 @@ fn of(graph: &Graph, args: &[Arg], seeds: usize, all: &[Rows], id: NodeId) -> Ro
             let kept = |i: usize| src(i).moved(|own| (own != rows).then_some(own));
             kept(0).with(kept(1)).with(kept(2))
         }
-        Op::Scan(_) | Op::Call(_) => Rows::Alike,
+        Op::Scan(_) | Op::Call(_) => RowAxis::Alike,
         Op::Out(i) => out(graph, all, node, *i as usize),
     }
 }
 
-fn out(graph: &Graph, all: &[Rows], node: &Node, i: usize) -> Rows {
+fn out(graph: &Graph, all: &[RowAxis], node: &Node, i: usize) -> RowAxis {
     let source = &graph.nodes[node.src[0] as usize];
     match &source.op {
         Op::Scan(scan) => {
@@ -235,16 +237,16 @@ fn out(graph: &Graph, all: &[Rows], node: &Node, i: usize) -> Rows {
             }
         }
         Op::Call(call) => all[call.body.outs[i] as usize],
-        _ => Rows::Mixed,
+        _ => RowAxis::Mixed,
     }
 }
 
 /// The rows of a part of an axis, or of parts that are put together along it; `ends` are sizes that must be whole
 /// blocks of all rows if the axis is that of the rows.
-fn whole_blocks(rows: Rows, seeds: usize, axis: usize, ends: &[usize]) -> Rows {
+fn whole_blocks(rows: RowAxis, seeds: usize, axis: usize, ends: &[usize]) -> RowAxis {
     match rows {
-        Rows::Along(own) if own.axis == axis && ends.iter().any(|end| !end.is_multiple_of(own.right * seeds)) => {
-            Rows::Mixed
+        RowAxis::Along(own) if own.axis == axis && ends.iter().any(|end| !end.is_multiple_of(own.right * seeds)) => {
+            RowAxis::Mixed
         }
         rows => rows,
     }

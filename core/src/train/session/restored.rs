@@ -159,7 +159,7 @@ pub fn trial_stacks<'a>(own: impl Into<Own<'a>>, files: &[&[u8]]) -> Vec<Vec<usi
 }
 
 fn stacks_of(own: Own<'_>, files: &[&[u8]], trials: bool) -> Vec<Vec<usize>> {
-    let mut stacks: Vec<(Header, Vec<Run>, Vec<usize>)> = Vec::new();
+    let mut stacks: Vec<(Header, Vec<TrialRun>, Vec<usize>)> = Vec::new();
     let mut alone = Vec::new();
     for (number, file) in files.iter().enumerate() {
         let Ok((header, ..)) = snapshot::decode(file, own.algorithms) else {
@@ -167,7 +167,7 @@ fn stacks_of(own: Own<'_>, files: &[&[u8]], trials: bool) -> Vec<Vec<usize>> {
             continue;
         };
         let run = (header.seed, header.config.clone());
-        let fits = |(first, runs, _): &&mut (Header, Vec<Run>, Vec<usize>)| {
+        let fits = |(first, runs, _): &&mut (Header, Vec<TrialRun>, Vec<usize>)| {
             check_alike(&header, first, trials).is_ok() && header.iteration == first.iteration && !runs.contains(&run)
         };
         match stacks.iter_mut().find(fits) {
@@ -194,7 +194,7 @@ pub fn snapshot_steps<'a>(own: impl Into<Own<'a>>, file: &[u8]) -> Result<(Optio
 }
 
 /// The seed and the settings of a run.
-type Run = (u64, toml::Table);
+type TrialRun = (u64, toml::Table);
 
 /// Checks that a snapshot can be stacked with the first one; with `trials`, settings may differ.
 fn check_alike(header: &Header, first: &Header, trials: bool) -> Result<()> {

@@ -54,7 +54,7 @@ impl Trials {
         RowAlgorithms::of(seeds.iter().map(|seed| self.of_seed(*seed).fitted().clone()))
     }
 
-    /// The same trials, of another number of steps, `made` of which are made.
+    /// Makes trials of another number of steps, `made` of which are made.
     ///
     /// # Errors
     /// [`Error::Config`] if a setting does not fit so many steps.
