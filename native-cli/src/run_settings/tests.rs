@@ -4,11 +4,12 @@ use crate::plan::{Plan, Request};
 use clap::{Args as _, FromArgMatches as _};
 
 /// Flags of `train` that are no keys of a configuration, with the reason.
-const NO_KEYS: [(&str, &str); 17] = [
+const NO_KEYS: [(&str, &str); 18] = [
     ("config", "names the file of keys"),
     ("set", "sets any key"),
     ("out", "names the folder in which the configuration is written"),
     ("resume", "names the folder in which the configuration is read"),
+    ("stack-trials", "trains runs beside each other, and each makes the same bits"),
     ("device", "belongs to the machine, and a run may go on on another one"),
     ("threads", "belongs to the machine, and any number gives the same bits"),
     ("memory", "belongs to the machine"),

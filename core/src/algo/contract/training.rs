@@ -254,7 +254,8 @@ impl Training {
     }
 
     /// Makes the iteration that follows `done` iterations, where `at` is the progress of each seed's run. The result is
-    /// `[S, C + E]`, still on the device: metrics of the C names, then the [returns](Metrics::returns) of E episodes.
+    /// `[S, C + E]`, still on the device: metrics of the C names, then the [returns](crate::learn::Metrics::returns) of
+    /// E episodes.
     ///
     /// It is ready at once where everything happens on the device; environments of the host may take their time.
     ///
