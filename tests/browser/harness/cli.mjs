@@ -1,5 +1,5 @@
 // The command line of the same sources, for what moves between it and the browser.
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,16 +9,23 @@ const root = fileURLToPath(new URL("../../../", import.meta.url));
 const binary = join(process.env.CARGO_TARGET_DIR ?? join(root, "target"), "release/quickstudy");
 
 /**
- * Runs the command line in a folder that is gone afterwards: `use(run, folder)`, where `run(...arguments)` gives its
- * output.
+ * Runs the command line in a folder that is gone afterwards: `use(run, folder, start)`, where `run(...arguments)` gives
+ * its output, and `start(arguments, environment)` a process that goes on and is ended at the latest with `use`.
  */
 export async function withCli(use) {
   if (!existsSync(binary)) throw new Error(`${binary} is missing: run cargo build --release first`);
   const folder = mkdtempSync(join(tmpdir(), "quickstudy-cli-"));
   const run = (...args) => execFileSync(binary, args, { cwd: folder, encoding: "utf8", timeout: 240_000 });
+  const started = [];
+  const start = (args, env = {}) => {
+    const child = spawn(binary, args, { cwd: folder, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+    started.push(child);
+    return child;
+  };
   try {
-    await use(run, folder);
+    await use(run, folder, start);
   } finally {
+    for (const child of started) child.kill("SIGKILL");
     rmSync(folder, { recursive: true });
   }
 }
