@@ -14,6 +14,7 @@ pub mod band;
 pub mod choose;
 pub mod cli;
 pub mod cmd;
+pub mod columns;
 pub mod comparison;
 pub mod config;
 pub mod controls;

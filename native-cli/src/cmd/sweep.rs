@@ -2,6 +2,7 @@
 
 use crate::activity::{self, Work};
 use crate::args;
+use crate::columns::aligned;
 use crate::device::DeviceArgs;
 use crate::experiments::show;
 use crate::json::{self, sweep::SweepLine};
@@ -327,8 +328,5 @@ fn table(trials: &[Trial], scores: &[Score], order: &[usize], scorer: &Scorer) -
         }
         rows.push(row);
     }
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
-    let cell = |(text, width): (&String, &usize)| format!("{text:>width$}", width = *width);
-    rows.iter().map(|row| row.iter().zip(&widths).map(cell).collect::<Vec<_>>().join("  ")).collect()
+    aligned(&rows, |_| true)
 }

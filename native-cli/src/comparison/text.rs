@@ -1,6 +1,7 @@
 //! A comparison on a terminal.
 
 use super::document::{Document, Section};
+use crate::columns::aligned;
 
 /// Columns of a terminal, to which lines are wrapped; tables are as wide as they are.
 const WIDTH: usize = 80;
@@ -25,18 +26,10 @@ fn table(section: &Section) -> Vec<String> {
     if head.is_empty() {
         return Vec::new();
     }
-    let rows: Vec<&Vec<String>> = std::iter::once(&head).chain(&section.rows).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..head.len()).map(width).collect();
+    let rows: Vec<Vec<String>> = std::iter::once(head).chain(section.rows.iter().cloned()).collect();
     let numbers = ["seeds", "value", "probability"];
-    let line = |row: &&Vec<String>| {
-        let cell = |(column, cell): (usize, &String)| match numbers.contains(&section.head[column]) {
-            true => format!("{cell:>width$}", width = widths[column]),
-            false => format!("{cell:<width$}", width = widths[column]),
-        };
-        format!("  {}", row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ")).trim_end().to_owned()
-    };
-    rows.iter().map(line).collect()
+    let lines = aligned(&rows, |column| numbers.contains(&section.head[column]));
+    lines.into_iter().map(|line| format!("  {line}")).collect()
 }
 
 /// A line as several, those behind the first one further to the right.

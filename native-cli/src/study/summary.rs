@@ -1,6 +1,7 @@
 //! The table at the end of a study: what each algorithm reached on each environment.
 
 use super::StudyPart;
+use crate::columns::aligned;
 use crate::comparison::aggregate::Aggregate;
 use crate::comparison::bootstrap::estimate;
 use crate::history::History;
@@ -13,7 +14,8 @@ const RESAMPLES: usize = 10_000;
 /// episodes, where nothing was evaluated), with a 95 % bootstrap interval.
 #[must_use]
 pub fn table(parts: &[StudyPart]) -> Vec<String> {
-    let mut rows = vec![["environment", "algorithm", "runs", "return", "95 % interval"].map(str::to_owned)];
+    let head = ["environment", "algorithm", "runs", "return", "95 % interval"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
     for part in parts {
         let setup = &part.plan.setup;
         let histories: Vec<History> =
@@ -30,20 +32,7 @@ pub fn table(parts: &[StudyPart]) -> Vec<String> {
             }
         };
         let runs = format!("{} of {}", part.finished(), part.runs.len());
-        rows.push([setup.env.spec().name.clone(), setup.algorithm.name.to_owned(), runs, value, interval]);
+        rows.push(vec![setup.env.spec().name.clone(), setup.algorithm.name.to_owned(), runs, value, interval]);
     }
-    aligned(&rows)
-}
-
-/// Rows with columns of equal width; the first two begin at the left, the others end at the right.
-fn aligned<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..N).map(width).collect();
-    let cell = |(column, text): (usize, &String)| {
-        let width = widths[column];
-        if column < 2 { format!("{text:<width$}") } else { format!("{text:>width$}") }
-    };
-    rows.iter()
-        .map(|row| row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ").trim_end().to_owned())
-        .collect()
+    aligned(&rows, |column| column >= 2)
 }
