@@ -174,16 +174,14 @@ impl JoinedTrace<'_> {
         }
         let RowAxis::Along(along) = rows else { return JoinedValue::Tensor(self.cannot(op, at)) };
         let mut src = Vec::with_capacity(operands.len());
-        for joint in operands {
+        for (i, joint) in operands.iter().enumerate() {
             src.push(match joint {
                 JoinedValue::Tensor(tensor) => *tensor,
                 JoinedValue::Number(number) => {
+                    // An operand has the result's shape, but for the length of its part of a concatenation.
                     let mut shape = node.shape.clone();
                     if let Op::Concat { axis } = op {
-                        // The number of such operands is known by what the others leave.
-                        let others: usize = tensors.iter().map(|x| x.size(*axis)).sum();
-                        let numbers = operands.len() - tensors.len();
-                        shape[*axis] = (node.shape[*axis] - others) / numbers;
+                        shape[*axis] = self.graph.nodes[node.src[i] as usize].shape[*axis];
                     }
                     repeated(*number, &shape, along, self.rows)
                 }

@@ -93,6 +93,29 @@ fn rows_are_found_in_axes_that_were_joined() {
 }
 
 #[test]
+fn numbers_fill_parts_of_concatenations_of_any_length() {
+    same_bits([0.5, 0.7, 2.0], |cx, number| {
+        let x = x(cx);
+        let parts = [Tensor::full(&[ROWS, 1], number), x, Tensor::full(&[ROWS, 2], 3.0 * number)];
+        cx.output("y", Tensor::concat(&parts, 1));
+    })
+    .unwrap();
+}
+
+/// A tensor without rows of its own that is used along two axes: which number is whose would not be known.
+#[test]
+fn a_number_that_meets_two_axes_of_rows_is_refused() {
+    let device = Device::cpu(1);
+    let joined = Program::joined(&device, [ROWS, 2], &mut |variant, cx| {
+        let x = cx.state("x", &[ROWS, ROWS], DType::F32);
+        let steps = Tensor::iota(&[ROWS, ROWS], 1).to_f32() * (0.5 + variant as f64);
+        cx.output("y", x + steps + (x.permute(&[1, 0]) + steps).permute(&[1, 0]));
+    });
+    let problem = joined.unwrap_err().to_string();
+    assert!(problem.contains("meets other rows"), "{problem}");
+}
+
+#[test]
 fn scalars_are_numbers_of_rows_but_for_that_of_the_iteration() {
     let columns = same_bits([0.5, 0.7, 2.0], |cx, number| {
         let (rate, iteration) = (cx.scalar_f32("rate"), cx.scalar_u32("iteration").to_f32());
@@ -120,7 +143,7 @@ fn what_differs_in_more_than_numbers_is_refused() {
     assert!(operations.contains("`tanh` where another computes `exp`"), "{operations}");
     assert!(operations.contains("tests.rs"), "{operations}");
     let branches = problem(&|cx, number| {
-        let stop = Tensor::iota(&[3 + number as usize], 0).sum_keep(0).eq(Tensor::constant_u32(3));
+        let stop = Tensor::iota(&[3 + number as usize], 0).max_over(&[0]).eq(Tensor::constant_u32(3));
         let x = x(cx);
         cx.output("y", x + stop.to_f32());
     });
