@@ -18,7 +18,8 @@ export async function withCli(use) {
   const run = (...args) => execFileSync(binary, args, { cwd: folder, encoding: "utf8", timeout: 240_000 });
   const started = [];
   const start = (args, env = {}) => {
-    const child = spawn(binary, args, { cwd: folder, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+    const stdio = ["ignore", "pipe", "pipe"];
+    const child = spawn(binary, args, { cwd: folder, env: { ...process.env, ...env }, stdio });
     started.push(child);
     return child;
   };
