@@ -140,11 +140,11 @@ export class Curve {
         ? { label: line.name, stroke: colours.muted, width: 1, alpha: 0.45, spanGaps: true, points: { show: false } }
         : {
             label: line.name,
-            stroke: live[at] ?? colours.text,
+            stroke: live[at] ?? colours.ink,
             width: 2.5,
             dash: this.#lines.length > 1 ? (DASHES[at] ?? []) : [],
             spanGaps: true,
-            points: { show: (plot) => plot.data[0].length < FEW, size: 6, fill: live[at] ?? colours.text },
+            points: { show: (plot) => plot.data[0].length < FEW, size: 6, fill: live[at] ?? colours.ink },
           };
     });
     const axis: uPlot.Axis = {

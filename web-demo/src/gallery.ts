@@ -2,6 +2,7 @@ import { paintGrid, scenes, Viewer, type Policy, type Scene } from "quickstudy";
 import { reducedMotion } from "./dom.js";
 import { FrameRate } from "./frame-rate.js";
 import { onThemeChange, theme } from "./theme.js";
+import { tinted } from "./tint.js";
 
 /** Environment steps per second that can be followed where things move smoothly. */
 export const SMOOTH = 60;
@@ -33,7 +34,6 @@ export class Gallery {
   shown = 0;
   #frame: number | undefined;
   #generation = 0;
-  #paper = theme().paper;
   /** Whether pictures move. Still ones change with the policy. */
   animated = !reducedMotion();
 
@@ -46,10 +46,7 @@ export class Gallery {
     this.#context = context;
     this.#onRate = onRate;
     new ResizeObserver(() => this.#fit()).observe(canvas);
-    onThemeChange(() => {
-      this.#paper = theme().paper;
-      this.#fresh = true;
-    });
+    onThemeChange(() => this.#paint());
     this.#fit();
   }
 
@@ -143,9 +140,9 @@ export class Gallery {
 
   #paint(): void {
     const { width, height } = this.#canvas;
-    this.#context.fillStyle = this.#paper;
+    this.#context.fillStyle = theme().ground;
     this.#context.fillRect(0, 0, width, height);
-    const all: Scene[] = [...scenes(this.#list ?? new Float32Array())];
+    const all: Scene[] = tinted([...scenes(this.#list ?? new Float32Array())], "hero");
     const [first] = all;
     if (!first) {
       return;
