@@ -39,7 +39,8 @@ class Page {
       if (name === room) link?.setAttribute("aria-current", "page");
       else link?.removeAttribute("aria-current");
     }
-    document.title = `${byId(`${room}-title`).textContent} · quickstudy`;
+    document.title = `${byId(`${room}-title`).innerText.replace(/\s+/g, " ")} · quickstudy`;
+    document.documentElement.dataset["room"] = room;
     const known = this.#made.get(room);
     if (known && Object.keys(choices).length > 0) {
       known.apply(choices);

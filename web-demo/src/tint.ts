@@ -24,18 +24,24 @@ const INKS: Record<Role, ReadonlyMap<number, keyof Theme>> = {
   ]),
 };
 
+/** Environments whose dark shapes are part of the world, not of who acts in it. */
+const STILL = /^grid-world/;
+
 function number(colour: string): number {
   return Number.parseInt(colour.slice(1), 16);
 }
 
 /** Scenes in the colours of the page, which are others in the dark. Letters are as dark as text. */
-export function tinted(scenes: readonly Scene[], role: Role): Scene[] {
+export function tinted(scenes: readonly Scene[], role: Role, env = ""): Scene[] {
   const colours = theme();
   const inks = new Map([...INKS[role]].map(([from, name]) => [from, number(colours[name])]));
   const ink = number(colours.ink);
+  if (STILL.test(env)) inks.set(0x26262c, number(colours["neutral-deep"]));
   const tint = (shape: Shape): Shape => ({
     ...shape,
     color: shape.kind === "text" ? ink : (inks.get(shape.color) ?? shape.color),
   });
-  return scenes.map(({ view, shapes }) => ({ view, shapes: shapes.map(tint) }));
+  // Letters of the crowd are too small to be read.
+  const seen = ({ kind }: Shape): boolean => role === "hero" || kind !== "text";
+  return scenes.map(({ view, shapes }) => ({ view, shapes: shapes.filter(seen).map(tint) }));
 }
