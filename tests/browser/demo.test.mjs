@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { inRoom, number, PATIENCE, until } from "./harness/demo.mjs";
+import { choose, chosen, inRoom, number, PATIENCE, until, worlds } from "./harness/demo.mjs";
 
 const STEPS = /^([\d,]+) of ([\d,]+) steps/;
 
@@ -12,19 +12,23 @@ test("Learn trains CartPole: the curve rises, the pictures move, the figures are
     const room = page.locator("#learn");
     await until(room.getByTestId("status"), /Ready/);
     await room.getByTestId("train").click();
-    assert.match(await until(room.getByTestId("first-point"), /ms/), /^First point of the curve \d+ ms after Train\.$/);
+    const first = await page.waitForFunction(() => performance.getEntriesByName("first point")[0]?.duration);
+    assert.ok((await first.jsonValue()) > 0);
     await until(room.getByTestId("latest"), /Return (1\d\d|[2-9]\d\d|[6-9]\d)/);
     assert.match(
       await page.locator("#learn-curve").getAttribute("aria-label"),
       /return: .* at first, .* after .* steps/,
     );
-    assert.match(await until(room.getByTestId("fps"), /frames/), /^\d+ frames per second .*256 environments$/);
-    assert.match(await until(room.getByTestId("figures"), /per second/), /steps per second/);
+    assert.match(await until(room.getByTestId("fps"), /frames/), /^\d+ frames per second$/);
+    assert.match(await until(room.getByTestId("figures"), /^[1-9]/), STEPS);
+    assert.match(await until(page.getByTestId("speed"), /^[1-9]/), /^[\d.]+[KM]? steps\/son .*, in this tab$/);
     assert.match(await room.getByTestId("device-sentence").textContent(), /^Training on the (CPU|GPU)(: .+)?\.$/);
-    assert.match(await until(page.locator("#learn-caption"), /after [1-9]/), /256 copies of CartPole/);
+    await until(page.locator("#learn-when"), /^After [1-9][\d,]* steps$/);
+    assert.match(await page.locator("#learn-caption").textContent(), /^CartPole, newest policy, \d\d copies$/);
 
     await room.getByTestId("train").click();
     await until(room.getByTestId("status"), /^Paused/);
+    await until(page.getByTestId("speed"), /^0 steps/);
     await page.waitForTimeout(500);
     const held = await room.getByTestId("figures").textContent();
     await page.waitForTimeout(500);
@@ -39,10 +43,7 @@ test("Learn offers every environment with a single task, and trains by every kin
   inRoom("#room=learn", async (page) => {
     const room = page.locator("#learn");
     await until(room.getByTestId("status"), /Ready/);
-    const envs = await room
-      .getByTestId("env")
-      .locator("option")
-      .evaluateAll((all) => all.map(({ value }) => value));
+    const envs = await worlds(room);
     assert.ok(envs.includes("pendulum") && envs.includes("grid-world") && !envs.includes("navigation"), envs.join());
     // One behind the other so that each environment is one that the algorithm before can have.
     const pairs = [
@@ -51,11 +52,11 @@ test("Learn offers every environment with a single task, and trains by every kin
       ["cartpole", "dql"],
     ];
     for (const [env, algorithm] of [...pairs, ["grid-world", "ppo"]]) {
-      await room.getByTestId("env").selectOption(env);
+      await choose(room, env);
       await room.getByTestId("algorithm").selectOption(algorithm);
       // Pressed before it is ready, it begins as soon as it is.
       await room.getByTestId("train").click();
-      await until(room.getByTestId("figures"), /per second/);
+      await until(room.getByTestId("figures"), /^[1-9]/);
       await room.getByTestId("train").click();
     }
   }));
@@ -81,7 +82,7 @@ test("settings come from the address, and what is wrong with them is said beside
   inRoom("#room=learn&env=pendulum&algorithm=ppo&seed=7&set.learning_rate=-1&set.gamma=0.9", async (page) => {
     const room = page.locator("#learn");
     await until(room.getByTestId("status"), /see the field/);
-    assert.equal(await room.getByTestId("env").inputValue(), "pendulum");
+    assert.equal(await chosen(room), "pendulum");
     assert.equal(await room.getByTestId("seed").inputValue(), "7");
     assert.equal(await room.getByTestId("setting-gamma").inputValue(), "0.9");
     const rate = room.getByTestId("setting-learning_rate");
@@ -106,9 +107,9 @@ test("what cannot be trained is said beside its field, and the run that is there
     const made = async () => number(STEPS.exec(await figures.textContent())[1]);
     const savable = () => room.getByTestId("save").isEnabled();
     await until(status, /Ready/);
-    await room.locator("summary").click();
+    await room.locator(".settings > summary").click();
     await room.getByTestId("train").click();
-    await until(figures, /per second/);
+    await until(figures, /^[1-9]/);
     await room.getByTestId("train").click();
     await until(status, /^Paused/);
     await room.getByTestId("train").click();
@@ -132,7 +133,7 @@ test("what cannot be trained is said beside its field, and the run that is there
     await rate.blur();
     await until(complaint(rate), /-1 is not above 0/);
     await until(status, /see the field that is marked/);
-    assert.equal(await room.getByTestId("train").textContent(), "Continue");
+    assert.equal(await room.getByTestId("train").textContent(), "Go on");
     const held = await made();
     const [download] = await Promise.all([page.waitForEvent("download"), room.getByTestId("save").click()]);
     assert.equal(download.suggestedFilename(), `cartpole-ppo-seed5-${held}.safetensors`);
@@ -242,7 +243,7 @@ test("Adapt: on a phone, what is to be watched comes into view, and the button's
       // It stands right below the buttons.
       assert.ok(await status.evaluate((region) => region.previousElementSibling.id === "adapt-buttons"));
     },
-    { context: { viewport: { width: 390, height: 844 } } },
+    { context: { viewport: { width: 390, height: 600 } } },
   ));
 
 test("Adapt: at the bandit the meta-trained policy earns more than the others", () =>
@@ -405,7 +406,9 @@ test("without WebGPU the page says so and trains on the CPU", () =>
       const room = page.locator("#learn");
       await until(room.getByTestId("device-sentence"), /^Training on the CPU: .*WebGPU/);
       await room.getByTestId("train").click();
-      await until(room.getByTestId("figures"), /per second/);
+      await until(room.getByTestId("figures"), /^[1-9]/);
+      await until(page.getByTestId("speed"), /^[1-9].*on the processor, in this tab$/);
+      assert.match(await page.getByTestId("speed").getAttribute("title"), /WebGPU/);
     },
     { webgpu: false },
   ));
@@ -419,7 +422,7 @@ test("two tabs train at once", () =>
       await tab.locator("#learn").getByTestId("train").click();
     }
     for (const tab of [page, other]) {
-      const figures = await until(tab.locator("#learn").getByTestId("figures"), /per second/);
+      const figures = await until(tab.locator("#learn").getByTestId("figures"), /^[1-9]/);
       assert.ok(number(STEPS.exec(figures)[1]) > 0);
     }
   }));
@@ -449,16 +452,19 @@ test("who wants less motion gets still pictures and results at once", () =>
       await until(page.getByTestId("adapt-status"), /Meta-trained: /);
       assert.equal(await page.getByTestId("card-meta-trained").locator(".pull").count(), 10);
       await page.goto(page.url().replace(/#.*/, "#room=learn"));
-      assert.equal(await page.locator("#learn-animate").isChecked(), false);
+      assert.equal(await page.locator("#learn-still").getAttribute("aria-pressed"), "true");
     },
     { context: { reducedMotion: "reduce" } },
   ));
 
 const SCREENS = fileURLToPath(new URL("screenshots/", import.meta.url));
 const LOOKS = [
-  ["desktop-light", { viewport: { width: 1280, height: 800 }, colorScheme: "light" }],
+  ["desktop-light", { viewport: { width: 1440, height: 900 }, colorScheme: "light" }],
+  ["desktop-dark", { viewport: { width: 1440, height: 900 }, colorScheme: "dark" }],
+  ["tablet-light", { viewport: { width: 1024, height: 768 }, colorScheme: "light" }],
   ["phone-dark", { viewport: { width: 390, height: 844 }, colorScheme: "dark" }],
-  ["narrow", { viewport: { width: 360, height: 740 } }],
+  ["wide-phone", { viewport: { width: 600, height: 800 } }],
+  ["narrow", { viewport: { width: 320, height: 740 } }],
 ];
 
 for (const [look, context] of LOOKS) {
@@ -468,7 +474,7 @@ for (const [look, context] of LOOKS) {
       async (page) => {
         mkdirSync(SCREENS, { recursive: true });
         const wait = {
-          learn: () => until(page.locator("#learn-caption"), /untrained/),
+          learn: () => until(page.locator("#learn-when"), /Untrained/),
           adapt: () => until(page.getByTestId("adapt-status"), /Meta-trained: /),
           meta: () => until(page.getByTestId("meta-latest"), /before/),
         };

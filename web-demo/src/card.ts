@@ -2,6 +2,7 @@ import { paint, type Scene } from "quickstudy";
 import { element } from "./dom.js";
 import type { Contestant } from "./policies.js";
 import { theme } from "./theme.js";
+import { tinted } from "./tint.js";
 
 /** A policy adapting, beside others. */
 export interface Card {
@@ -58,8 +59,8 @@ export function paintScene(canvas: HTMLCanvasElement, scene: Scene | undefined):
     return undefined;
   }
   const { width, height } = canvas;
-  context.fillStyle = theme().paper;
+  context.fillStyle = theme().ground;
   context.fillRect(0, 0, width, height);
-  paint(context, scene, 0, 0, width, height);
+  paint(context, tinted([scene], "hero")[0]!, 0, 0, width, height);
   return context;
 }

@@ -1,10 +1,12 @@
 import type { AlgorithmName, Catalogue, DeviceRequest, SessionOptions, SetupInfo } from "quickstudy";
-import { element, freshId, options, say } from "./dom.js";
-import { count, title } from "./format.js";
+import { call } from "./code.js";
+import { element, freshId, options, reveal, say } from "./dom.js";
+import { count, learner } from "./format.js";
 import { recipe } from "./recipes.js";
 import { SettingsForm, type Standard } from "./settings-form.js";
 import type { Choices } from "./url-state.js";
 import { WholeField } from "./whole-field.js";
+import { WorldPicker } from "./world-picker.js";
 
 /** What a room offers to train. */
 export interface Offer {
@@ -25,7 +27,7 @@ interface Entry {
 export class ChoicesForm {
   readonly #catalogue: Catalogue;
   readonly #offers: Offer[];
-  readonly #env = element("select", { "data-testid": "env" });
+  readonly #env: WorldPicker;
   readonly #algorithm = element("select", { "data-testid": "algorithm" });
   readonly #seed = new WholeField("seed", 0);
   readonly #steps = new WholeField("steps", 1);
@@ -33,46 +35,63 @@ export class ChoicesForm {
   readonly #settings: SettingsForm;
   readonly #entries = new Map<string, Entry>();
   readonly #about = element("p", { class: "about" });
+  readonly #changes = element("span", { class: "changes" });
+  readonly #code = element("code", { "data-testid": "code" });
   readonly #onChange: () => void;
   /** Steps if none are typed. */
   #usualSteps = STEPS;
+  /** Steps if a program says none. */
+  #presetSteps = STEPS;
 
-  constructor(box: HTMLElement, catalogue: Catalogue, offers: Offer[], given: Partial<Choices>, onChange: () => void) {
+  /** Choices go into `box`, and into `code` the call that makes the run. */
+  constructor(
+    box: HTMLElement,
+    code: HTMLElement,
+    catalogue: Catalogue,
+    offers: Offer[],
+    given: Partial<Choices>,
+    onChange: () => void,
+  ) {
     this.#catalogue = catalogue;
     this.#offers = offers;
-    this.#onChange = onChange;
-    const settings = element("div", { class: "settings" });
-    this.#settings = new SettingsForm(settings, onChange);
+    this.#onChange = () => {
+      this.#summarise();
+      onChange();
+    };
     options(this.#device, [
       ["auto", "Whichever is faster"],
       ["cpu", "CPU (WebAssembly)"],
       ["gpu", "GPU (WebGPU)"],
     ]);
-    const more = element("div", { class: "fields" });
-    more.append(
-      this.#labelled("Seed", "seed", this.#seed.input, "Names the random numbers: the same seed gives the same run."),
-      this.#labelled("Steps", "steps", this.#steps.input, "How many environment steps to train for."),
-      this.#labelled("Device", "device", this.#device, "Where to compute. Small networks are often faster on the CPU."),
-    );
+    const first = element("div", { class: "firsts" });
     const details = element(
       "details",
-      {},
-      element("summary", {}, "Settings: seed, steps, device and hyperparameters"),
-      more,
-      settings,
+      { class: "settings" },
+      element("summary", {}, "Settings", this.#changes),
+      element(
+        "div",
+        { class: "knobs" },
+        first,
+        this.#labelled("seed", "seed", this.#seed.input, "Names the random numbers: the same seed gives the same run."),
+      ),
     );
-    const fields = element("div", { class: "fields" });
-    fields.append(
-      this.#labelled("Environment", "env", this.#env, "The world to act in."),
-      this.#labelled("Algorithm", "algorithm", this.#algorithm, "How to learn from what happened."),
-    );
-    box.replaceChildren(fields, this.#about, details);
+    const run = [
+      this.#labelled("steps", "steps", this.#steps.input, "How many environment steps to train for."),
+      this.#labelled("device", "device", this.#device, "Where to compute. Small networks are often faster on the CPU."),
+    ];
+    this.#settings = new SettingsForm(details, first, run, () => this.#onChange());
+    this.#env = new WorldPicker([...new Set(offers.flatMap(({ envs }) => envs))], () => this.#switched());
+    const learners = this.#labelled("Learner", "algorithm", this.#algorithm, "How to learn from what happened.");
+    learners.append(this.#about);
+    box.replaceChildren(this.#env.root, learners, details);
+    code.replaceChildren(element("h2", {}, "This run as code"), element("pre", {}, this.#code));
     this.apply(given);
-    this.#env.addEventListener("change", () => this.#switched());
     this.#algorithm.addEventListener("change", () => this.#switched());
     for (const input of [this.#seed.input, this.#steps.input, this.#device]) {
-      input.addEventListener("change", onChange);
+      input.addEventListener("change", () => this.#onChange());
     }
+    // Pictures may wait until there is a run.
+    setTimeout(() => void this.#env.picture().catch(() => undefined), 500);
   }
 
   #labelled(name: string, key: string, input: HTMLInputElement | HTMLSelectElement, hint: string): HTMLElement {
@@ -97,12 +116,9 @@ export class ChoicesForm {
 
   /** Shows these; what is not given keeps the room's standard. */
   apply(given: Partial<Choices>): void {
-    const envs = [...new Set(this.#offers.flatMap((offer) => offer.envs))];
-    options(
-      this.#env,
-      envs.map((name) => [name, title(name)]),
-    );
-    if (given.env !== undefined && envs.includes(given.env)) this.#env.value = given.env;
+    const envs = this.#offers.flatMap((offer) => offer.envs);
+    const [first] = envs;
+    this.#env.value = given.env !== undefined && envs.includes(given.env) ? given.env : first!;
     this.#offerAlgorithms(given.algorithm);
     this.#seed.value = given.seed ?? 0;
     this.#steps.value = given.steps;
@@ -116,10 +132,11 @@ export class ChoicesForm {
     const meaning = (name: string): string => this.#catalogue.algorithms.find((a) => a.name === name)?.meaning ?? "";
     options(
       this.#algorithm,
-      able.map(({ algorithm }) => [algorithm, algorithm]),
+      able.map(({ algorithm }) => [algorithm, learner(algorithm)]),
     );
     if (able.some(({ algorithm }) => algorithm === wanted)) this.#algorithm.value = wanted!;
-    say(this.#about, `${this.#algorithm.value}: ${meaning(this.#algorithm.value)}.`);
+    const says = meaning(this.#algorithm.value);
+    say(this.#about, `${says.charAt(0).toUpperCase()}${says.slice(1)}.`);
   }
 
   #switched(): void {
@@ -156,6 +173,8 @@ export class ChoicesForm {
     );
     this.#usualSteps = quick?.steps ?? preset?.steps ?? STEPS;
     this.#steps.input.placeholder = count(this.#usualSteps);
+    this.#presetSteps = preset?.steps ?? STEPS;
+    this.#summarise();
   }
 
   /** As they are now, for an address; of numbers that are none, the last ones that were. */
@@ -178,6 +197,19 @@ export class ChoicesForm {
     return { algorithm: algorithm as AlgorithmName, env, seed, device, config, steps: steps ?? this.#usualSteps };
   }
 
+  /** Says how much is changed, and writes the call that makes this run: what the package takes anyway is left out. */
+  #summarise(): void {
+    const { seed, steps, device, settings } = this.choices;
+    const changed = [seed !== 0, steps !== undefined, device !== "auto"].filter(Boolean).length;
+    const all = changed + Object.keys(settings).length;
+    say(this.#changes, all === 0 ? "" : `${all} changed`);
+    const { config, ...made } = this.request;
+    if (made.seed === 0) delete made.seed;
+    if (made.steps === this.#presetSteps) delete made.steps;
+    if (made.device === "auto") delete made.device;
+    say(this.#code, call({ ...made, ...(Object.keys(config ?? {}).length > 0 ? { config } : {}) } as SessionOptions));
+  }
+
   /** Whether all numbers are such; those that are not are marked. */
   check(): boolean {
     const problems = [
@@ -196,7 +228,7 @@ export class ChoicesForm {
     if (entry) {
       entry.input.setAttribute("aria-invalid", "true");
       say(entry.error, message);
-      entry.error.closest("details")?.setAttribute("open", "");
+      reveal(entry.error);
       return true;
     }
     return this.#settings.fail(key, message);

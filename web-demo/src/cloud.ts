@@ -1,7 +1,6 @@
 import type { Place } from "quickstudy";
+import { theme } from "./theme.js";
 
-/** Dots of a belief. */
-const DOTS = "#8b3fc7";
 /** Radius of a dot, in pixels of the page. */
 const RADIUS = 4;
 
@@ -16,7 +15,7 @@ export function fillCloud(
   { scale, x, y }: Place,
 ): void {
   context.save();
-  context.fillStyle = DOTS;
+  context.fillStyle = theme().belief;
   context.globalAlpha = 0.35;
   for (let at = 0; at < cloud.length; at += 2) {
     context.beginPath();

@@ -37,6 +37,13 @@ export function byId(id: string): HTMLElement {
   return found;
 }
 
+/** Opens all folds that an element is in. */
+export function reveal(inside: HTMLElement): void {
+  for (let fold = inside.closest("details"); fold; fold = fold.parentElement?.closest("details") ?? null) {
+    fold.open = true;
+  }
+}
+
 let ids = 0;
 
 /** A fresh id, for labels and descriptions. */

@@ -28,6 +28,14 @@ export function mean(values: readonly number[]): number {
 /** Names that are not made of words. */
 const SPELT: Record<string, string> = { cartpole: "CartPole" };
 
+/** Learners whose names are not written in capitals. */
+const LEARNERS: Record<string, string> = { promp: "ProMP", "rl2-ppo": "RL² by PPO", "openai-es": "OpenAI-ES" };
+
+/** `ppo` as people write it. */
+export function learner(name: string): string {
+  return LEARNERS[name] ?? name.toUpperCase();
+}
+
 /** `mountain-car` as people write it. */
 export function title(name: string): string {
   const words = name.replaceAll("-", " ");

@@ -1,6 +1,7 @@
 import { draw, envSpec, paint, place, scenes, type Adaptation } from "quickstudy";
 import { sharpen } from "./card.js";
-import { BEFORE, onThemeChange, theme, TRAIL } from "./theme.js";
+import { onThemeChange, theme } from "./theme.js";
+import { tinted } from "./tint.js";
 import { strokeTrail } from "./trail.js";
 
 /** How many held-out goals are drawn. */
@@ -43,7 +44,8 @@ export class Goals {
       }
       const cell = this.#canvas.width / COLUMNS;
       const inner = cell - 2 * GAP;
-      context.fillStyle = theme().paper;
+      const colours = theme();
+      context.fillStyle = colours.ground;
       context.fillRect(0, 0, this.#canvas.width, this.#canvas.height);
       pictures.forEach(({ scene, paths: [first, last] }, i) => {
         const [left, top] = [(i % COLUMNS) * cell + GAP, Math.floor(i / COLUMNS) * cell + GAP];
@@ -51,15 +53,15 @@ export class Goals {
         context.beginPath();
         context.rect(left, top, inner, inner);
         context.clip();
-        paint(context, scene, left, top, inner, inner);
+        paint(context, tinted([scene], "hero")[0]!, left, top, inner, inner);
         const at = place(scene.view, left, top, inner, inner);
         const scale = this.#canvas.width / Math.max(this.#canvas.clientWidth, 1);
-        context.strokeStyle = BEFORE;
+        context.strokeStyle = colours["neutral-deep"];
         context.lineWidth = scale;
         context.setLineDash([3 * scale, 3 * scale]);
         strokeTrail(context, first.states, width(first), Infinity, plane, at);
         context.setLineDash([]);
-        context.strokeStyle = TRAIL;
+        context.strokeStyle = colours.accent;
         context.lineWidth = 2 * scale;
         strokeTrail(context, last.states, width(last), Infinity, plane, at);
         context.restore();

@@ -6,6 +6,7 @@ import { AdaptRoom } from "./rooms/adapt.js";
 import { LearnRoom } from "./rooms/learn.js";
 import { MetaRoom } from "./rooms/meta.js";
 import type { RoomView } from "./rooms/room.js";
+import { themeButton } from "./theme-button.js";
 import { format, parse, ROOMS, type Choices, type Room } from "./url-state.js";
 
 /** Shows that something does not work at all. */
@@ -38,7 +39,8 @@ class Page {
       if (name === room) link?.setAttribute("aria-current", "page");
       else link?.removeAttribute("aria-current");
     }
-    document.title = `${byId(`${room}-title`).textContent} · quickstudy`;
+    document.title = `${byId(`${room}-title`).innerText.replace(/\s+/g, " ")} · quickstudy`;
+    document.documentElement.dataset["room"] = room;
     const known = this.#made.get(room);
     if (known && Object.keys(choices).length > 0) {
       known.apply(choices);
@@ -102,6 +104,7 @@ async function isSingleTask({ bytes }: Picked): Promise<boolean> {
 }
 
 async function start(): Promise<void> {
+  themeButton(byId("theme"));
   const page = new Page(await catalogue());
   page.show();
   addEventListener("hashchange", () => page.show());

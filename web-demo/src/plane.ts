@@ -4,7 +4,7 @@ import { fillCloud, spread, type Cloud } from "./cloud.js";
 import { element } from "./dom.js";
 import { mean, reward } from "./format.js";
 import type { Contestant } from "./policies.js";
-import { onThemeChange, TRAIL } from "./theme.js";
+import { onThemeChange, theme } from "./theme.js";
 import { strokeTrail } from "./trail.js";
 
 /** Gradient steps of everybody who makes such. */
@@ -126,7 +126,7 @@ export class Plane implements Card {
     if (cloud) {
       fillCloud(context, cloud, ratio, at);
     }
-    context.strokeStyle = TRAIL;
+    context.strokeStyle = theme().accent;
     for (let earlier = 0; earlier <= stage; earlier++) {
       const now = earlier === stage;
       context.globalAlpha = now ? 1 : 0.15 + (0.25 * earlier) / stage;

@@ -1,5 +1,6 @@
 import type { Catalogue } from "quickstudy";
-import { element, freshId, say } from "./dom.js";
+import { element, freshId, reveal, say } from "./dom.js";
+import { groupOf, GROUPS, type Group } from "./setting-groups.js";
 
 type SettingInfo = Catalogue["algorithms"][number]["settings"][number];
 
@@ -21,6 +22,9 @@ interface Field {
 function shown(value: unknown): string {
   return Array.isArray(value) ? value.join(", ") : String(value);
 }
+
+/** Names of settings that say more than their keys. */
+const LABELS: Record<string, string> = { envs: "copies", n_samples: "candidates" };
 
 /** The words to choose from, of settings that are words or switches. */
 function words({ range, default: standard }: SettingInfo): string[] | undefined {
@@ -47,17 +51,27 @@ function value(text: string, { default: standard }: SettingInfo): unknown {
 }
 
 /**
- * Settings of an algorithm: empty fields keep their standard values, which they show; each explains itself on hover and
- * focus.
+ * Settings of an algorithm: the first ones open, the others in folds. Empty fields keep their standard values, which
+ * they show; each explains itself on hover and focus.
  */
 export class SettingsForm {
-  #box: HTMLElement;
+  #first: HTMLElement;
+  #folds: Map<Group, { rows: HTMLElement; count: HTMLElement; fixed: number }>;
   #fields = new Map<string, Field>();
   #onChange: () => void;
 
-  constructor(box: HTMLElement, onChange: () => void) {
-    this.#box = box;
+  /** Folds go into `box`, the first fields into `first`, and the page's own fields into the fold `Run`. */
+  constructor(box: HTMLElement, first: HTMLElement, run: readonly HTMLElement[], onChange: () => void) {
+    this.#first = first;
     this.#onChange = onChange;
+    const folds = GROUPS.map((name) => {
+      const [rows, count] = [element("div", { class: "rows" }), element("span")];
+      const own = name === "Run" ? run : [];
+      const fold = element("details", { class: "fold" }, element("summary", {}, name, count), ...own, rows);
+      box.append(fold);
+      return [name, { rows, count, fixed: own.length }] as const;
+    });
+    this.#folds = new Map(folds);
   }
 
   /** Shows the settings of another algorithm. */
@@ -67,13 +81,19 @@ export class SettingsForm {
     texts: Record<string, string>,
   ): void {
     this.#fields.clear();
-    this.#box.replaceChildren(
-      ...settings.map((info) => {
-        const field = this.#field(info, standard(info), texts[info.key] ?? "");
-        this.#fields.set(info.key, field);
-        return field.row;
-      }),
-    );
+    const places: Record<string, HTMLElement[]> = { First: [] };
+    for (const info of settings) {
+      const field = this.#field(info, standard(info), texts[info.key] ?? "");
+      this.#fields.set(info.key, field);
+      (places[groupOf(info.key)] ??= []).push(field.row);
+    }
+    this.#first.replaceChildren(...places["First"]!);
+    for (const [name, { rows, count, fixed }] of this.#folds) {
+      const inside = places[name] ?? [];
+      rows.replaceChildren(...inside);
+      say(count, String(inside.length + fixed));
+      count.closest("details")!.hidden = inside.length + fixed === 0;
+    }
   }
 
   #field(info: SettingInfo, standard: Standard, text: string): Field {
@@ -91,7 +111,7 @@ export class SettingsForm {
         type: "text",
         autocomplete: "off",
         spellcheck: "false",
-        placeholder: usual,
+        placeholder: shown(standard.value),
       });
     }
     input.value = text;
@@ -99,9 +119,9 @@ export class SettingsForm {
     const explanation = element(
       "p",
       { id: hint, class: "hint" },
-      `${info.meaning}. Values: ${info.range}. Default ${shown(info.default)}.`,
+      `${info.meaning}. Values: ${info.range}. Now ${usual}, default ${shown(info.default)}.`,
     );
-    const label = element("label", { for: id }, info.key.replaceAll("_", " "));
+    const label = element("label", { for: id }, LABELS[info.key] ?? info.key.replaceAll("_", " "));
     const row = element("div", { class: "setting" }, label, input, error, explanation);
     row.classList.toggle("changed", text !== "");
     input.addEventListener("change", () => {
@@ -141,7 +161,7 @@ export class SettingsForm {
     }
     field.input.setAttribute("aria-invalid", "true");
     say(field.error, message);
-    field.row.closest("details")?.setAttribute("open", "");
+    reveal(field.row);
     return true;
   }
 

@@ -1,33 +1,80 @@
-/** Colours for canvases, as the style sheet has them for light and dark. */
-export interface Theme {
-  text: string;
-  muted: string;
-  rule: string;
-  accent: string;
-  second: string;
-  paper: string;
+import { kept, keep } from "./storage.js";
+
+/** Names of the colours that canvases use: those of the style sheet. */
+const NAMES = [
+  "page",
+  "paper",
+  "ink",
+  "muted",
+  "rule",
+  "rule-strong",
+  "accent",
+  "accent-deep",
+  "accent-soft",
+  "second",
+  "second-deep",
+  "goal",
+  "belief",
+  "neutral",
+  "neutral-deep",
+  "sky-1",
+  "sky-2",
+  "ground",
+  "ground-line",
+] as const;
+
+/** Colours for canvases as `#rrggbb`, as the style sheet has them for light and dark. */
+export type Theme = Record<(typeof NAMES)[number], string>;
+
+/** What a reader may ask for. */
+export const SCHEMES = ["system", "light", "dark"] as const;
+export type Scheme = (typeof SCHEMES)[number];
+
+const KEY = "quickstudy-theme";
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const calls = new Set<() => void>();
+let now: Theme | undefined;
+
+/** The colours now. Read once for each change: asking the browser costs more than a frame has. */
+export function theme(): Theme {
+  now ??= read();
+  return now;
 }
 
-/** Trails on pictures, whose ground is light by night, too. */
-export const TRAIL = "#2457c5";
-/** Trails before adapting. */
-export const BEFORE = "#8a6d3b";
-
-/** The colours now. */
-export function theme(): Theme {
+function read(): Theme {
   const style = getComputedStyle(document.documentElement);
-  const colour = (name: string): string => style.getPropertyValue(`--${name}`).trim();
-  return {
-    text: colour("text"),
-    muted: colour("muted"),
-    rule: colour("rule"),
-    accent: colour("accent"),
-    second: colour("second"),
-    paper: colour("paper"),
-  };
+  return Object.fromEntries(NAMES.map((name) => [name, style.getPropertyValue(`--${name}`).trim()])) as Theme;
 }
 
 /** Calls when light turns to dark or back. */
 export function onThemeChange(call: () => void): void {
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", call);
+  calls.add(call);
 }
+
+/** What the reader has asked for; until the page is left, where nothing may be stored. */
+let asked: Scheme = SCHEMES.find((scheme) => scheme === kept(KEY)) ?? "system";
+
+/** What the reader has asked for. */
+export function scheme(): Scheme {
+  return asked;
+}
+
+/** Takes what the reader asks for, and remembers it. */
+export function ask(scheme: Scheme): void {
+  asked = scheme;
+  keep(KEY, scheme === "system" ? undefined : scheme);
+  apply();
+}
+
+function apply(): void {
+  const wanted = asked === "system" ? (dark.matches ? "dark" : "light") : asked;
+  const { dataset } = document.documentElement;
+  if (dataset["theme"] !== wanted) {
+    dataset["theme"] = wanted;
+    now = undefined;
+    calls.forEach((call) => call());
+  }
+}
+
+dark.addEventListener("change", apply);
+apply();

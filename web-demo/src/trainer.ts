@@ -1,6 +1,7 @@
 import { ConfigError, train, type Catalogue, type Progress, type Run } from "quickstudy";
 import { ChoicesForm, type Offer } from "./choices-form.js";
 import { Controls, type State } from "./controls.js";
+import { byId } from "./dom.js";
 import { download, type Picked } from "./files.js";
 import { count, title } from "./format.js";
 import type { Choices } from "./url-state.js";
@@ -56,23 +57,24 @@ export class Trainer {
   #pressedAt: number | undefined;
   #controls: Controls;
 
+  /** Takes the places of the page that are named after the room. */
   constructor(
-    box: HTMLElement,
-    choices: HTMLElement,
+    room: string,
     catalogue: Catalogue,
     offers: Offer[],
     given: Partial<Choices>,
     watcher: Watcher,
   ) {
     this.#watcher = watcher;
-    this.#controls = new Controls(box, {
+    this.#controls = new Controls(byId(`${room}-controls`), byId(`${room}-files`), {
       primary: () => this.#press(),
       reset: () => this.reset(),
       save: () => this.#attempt(this.#download()),
       load: (file) => void this.load(file),
       copy: () => void this.#copy(),
     });
-    this.form = new ChoicesForm(choices, catalogue, offers, given, () => this.#changed());
+    const [choices, code] = [byId(`${room}-choices`), byId(`${room}-code`)];
+    this.form = new ChoicesForm(choices, code, catalogue, offers, given, () => this.#changed());
     this.#enter("preparing");
   }
 

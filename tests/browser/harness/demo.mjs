@@ -39,6 +39,23 @@ export async function until(locator, pattern) {
   throw new Error(`waited for ${pattern}, but it says: ${text}`);
 }
 
+/** The world that a room has chosen. */
+export const chosen = (room) => room.getByTestId("env").getAttribute("data-value");
+
+/** All worlds of a room: those with a card, and those of the list. */
+export const worlds = (room) =>
+  room.getByTestId("env").evaluate((root) => [
+    ...[...root.querySelectorAll("[role=radio]")].map(({ dataset }) => dataset.testid.replace("world-", "")),
+    ...[...root.querySelectorAll("option")].map(({ value }) => value).filter((value) => value !== ""),
+  ]);
+
+/** Chooses a world by its card, or from the list of those that have none. */
+export async function choose(room, env) {
+  const card = room.getByTestId(`world-${env}`);
+  if (await card.count()) await card.click();
+  else await room.getByTestId("more-worlds").selectOption(env);
+}
+
 /** A number as the page writes it. */
 export function number(text) {
   return Number(text.replaceAll(",", "").replace("−", "-"));

@@ -95,9 +95,9 @@ export class AdaptRoom implements RoomView {
     file.addEventListener("change", () => void picked(file).then((found) => found && this.offered(found)));
     byId("adapt-place").replaceChildren(element("label", { for: this.#env.id }, "Task"), this.#env);
     byId("adapt-buttons").replaceChildren(
-      button("Watch them adapt", () => this.#again(), { class: "primary", "data-testid": "adapt-play" }),
-      button("A task by chance", () => this.#byChance(), { "data-testid": "adapt-chance" }),
-      element("label", { class: "file" }, "Load your own policy", file),
+      button("Adapt again", () => this.#again(), { class: "play", "data-testid": "adapt-play" }),
+      button("Random task", () => this.#byChance(), { class: "text", "data-testid": "adapt-chance" }),
+      element("label", { class: "file text" }, "Load your own policy", file),
     );
     this.apply(given);
   }

@@ -55,6 +55,7 @@ export class MetaRoom implements RoomView, Watcher {
       "before adapting",
       "after adapting",
     ]);
+    this.#curve.labelled(["before", "after"]);
     this.#stages = new Curve(
       byId("meta-stages"),
       "Return on held-out tasks by stage of adaptation",
@@ -62,9 +63,9 @@ export class MetaRoom implements RoomView, Watcher {
       (stage) => `at stage ${stage}`,
     );
     byId("meta-try").replaceChildren(
-      button("Try it in the Adapt room", () => void this.#try(), { "data-testid": "try" }),
+      button("Try your policy in Adapt", () => void this.#try(), { class: "text", "data-testid": "try" }),
     );
-    this.trainer = new Trainer(byId("meta-controls"), byId("meta-choices"), catalogue, OFFERS, given, this);
+    this.trainer = new Trainer("meta", catalogue, OFFERS, given, this);
     this.trainer.reset();
   }
 
@@ -85,6 +86,7 @@ export class MetaRoom implements RoomView, Watcher {
 
   async opened(run: Run, choices: Choices, again: boolean): Promise<void> {
     const { env } = await run.setup;
+    this.#curve.upTo((await run.session).totalSteps);
     say(byId("meta-story"), STORIES[env] ?? `${title(env)}.`);
     if (!again) {
       const before = this.#shown;
@@ -93,7 +95,7 @@ export class MetaRoom implements RoomView, Watcher {
       if (!comparable) this.#curve.forget();
       this.#shown = choices;
       this.#untrained = [];
-      say(this.#latest, "Press Train.");
+      say(this.#latest, "");
     }
     // Measured by the way: Train need not wait for it.
     void this.looked(run).catch(() => undefined);

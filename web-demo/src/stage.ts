@@ -1,24 +1,18 @@
-import { paintGrid, scenes, Viewer, type Policy, type Scene } from "quickstudy";
+import { paint, paintGrid, scenes, Viewer, type Policy, type Scene } from "quickstudy";
+import { sharpen } from "./card.js";
 import { reducedMotion } from "./dom.js";
 import { FrameRate } from "./frame-rate.js";
+import { arrange } from "./places.js";
 import { onThemeChange, theme } from "./theme.js";
+import { tinted } from "./tint.js";
 
 /** Environment steps per second that can be followed where things move smoothly. */
 export const SMOOTH = 60;
-const GAP = 2;
+/** Environments that are played: one in front, the others around it. */
+const PLAYED = 25;
 
-/** Columns at which `count` pictures of this shape become largest in a rectangle. */
-function columns(count: number, aspect: number, width: number, height: number): number {
-  let [best, scale] = [1, 0];
-  for (let n = 1; n <= count; n++) {
-    const fits = Math.min(width / (n * aspect), height / Math.ceil(count / n));
-    if (fits > scale) [best, scale] = [n, fits];
-  }
-  return best;
-}
-
-/** Many environments that a policy plays, drawn on one canvas at the pace of the screen. */
-export class Gallery {
+/** Environments that a policy plays at the pace of the screen: one in front, and a small crowd. */
+export class Stage {
   #canvas: HTMLCanvasElement;
   #context: CanvasRenderingContext2D;
   #rate = new FrameRate();
@@ -29,34 +23,36 @@ export class Gallery {
   #busy = false;
   #steppedAt = 0;
   #pace = SMOOTH;
-  /** How many environments are shown. */
-  shown = 0;
+  #env = "";
+  #onShown: (count: number) => void;
   #frame: number | undefined;
   #generation = 0;
-  #paper = theme().paper;
   /** Whether pictures move. Still ones change with the policy. */
   animated = !reducedMotion();
 
-  constructor(canvas: HTMLCanvasElement, onRate: (figure: { perSecond: number; longest: number }) => void) {
+  /** `onShown` is told how many environments are seen, `onRate` how often they are painted. */
+  constructor(
+    canvas: HTMLCanvasElement,
+    onShown: (count: number) => void,
+    onRate: (figure: { perSecond: number; longest: number }) => void,
+  ) {
     const context = canvas.getContext("2d", { alpha: false });
     if (!context) {
       throw new Error("this browser has no 2-D canvas");
     }
     this.#canvas = canvas;
     this.#context = context;
+    this.#onShown = onShown;
     this.#onRate = onRate;
     new ResizeObserver(() => this.#fit()).observe(canvas);
-    onThemeChange(() => {
-      this.#paper = theme().paper;
-      this.#fresh = true;
-    });
+    onThemeChange(() => this.#paint());
     this.#fit();
   }
 
-  /** Shows a policy in so many environments from first states on, at so many steps per second. */
-  async open(policy: Policy, seed: number, shown: number, pace: number): Promise<void> {
+  /** Shows a policy from first states on, at so many steps per second. */
+  async open(policy: Policy, seed: number, pace: number): Promise<void> {
     const generation = ++this.#generation;
-    const viewer = await Viewer.open(policy, shown, { seed });
+    const viewer = await Viewer.open(policy, PLAYED, { seed });
     if (generation !== this.#generation) {
       viewer.dispose();
       return;
@@ -64,8 +60,9 @@ export class Gallery {
     this.#viewer?.dispose();
     this.#viewer = viewer;
     this.#pace = pace;
-    this.shown = shown;
+    this.#env = policy.info.env;
     this.#take(await viewer.scenes());
+    this.#paint();
   }
 
   /** Goes on with a newer policy. */
@@ -132,26 +129,43 @@ export class Gallery {
   }
 
   #fit(): void {
-    const { clientWidth, clientHeight } = this.#canvas;
-    const ratio = Math.min(devicePixelRatio, 2);
-    const [width, height] = [Math.round(clientWidth * ratio), Math.round(clientHeight * ratio)];
-    if (width > 0 && (this.#canvas.width !== width || this.#canvas.height !== height)) {
-      [this.#canvas.width, this.#canvas.height] = [width, height];
-      this.#fresh = true;
+    if (sharpen(this.#canvas)) {
+      this.#paint();
     }
   }
 
   #paint(): void {
-    const { width, height } = this.#canvas;
-    this.#context.fillStyle = this.#paper;
-    this.#context.fillRect(0, 0, width, height);
-    const all: Scene[] = [...scenes(this.#list ?? new Float32Array())];
-    const [first] = all;
-    if (!first) {
+    const { width, height, clientWidth } = this.#canvas;
+    const context = this.#context;
+    const colours = theme();
+    const sky = context.createLinearGradient(0, 0, 0, height);
+    sky.addColorStop(0, colours["sky-1"]);
+    sky.addColorStop(1, colours["sky-2"]);
+    context.fillStyle = sky;
+    context.fillRect(0, 0, width, height);
+    const [first, ...others] = [...scenes(this.#list ?? new Float32Array())];
+    if (!first || clientWidth === 0) {
       return;
     }
-    const [xmin, xmax, ymin, ymax] = first.view;
-    const across = columns(all.length, (xmax - xmin) / (ymax - ymin), width, height);
-    paintGrid(this.#context, all, across, width, height, GAP);
+    const { hero, crowd } = arrange(first.view, width, height, width / clientWidth);
+    const around = tinted(others, "crowd");
+    let from = 0;
+    for (const { left, top, width: across, height: down, columns, rows } of crowd) {
+      const part: Scene[] = around.slice(from, from + columns * rows);
+      from += part.length;
+      context.save();
+      context.translate(left, top);
+      paintGrid(context, part, columns, across, down, 0.14 * (across / columns));
+      context.restore();
+    }
+    this.#onShown(1 + from);
+    const [scene] = tinted([first], "hero", this.#env);
+    // What lies beyond a picture's view, such as a pole that falls, is not to be seen elsewhere.
+    context.save();
+    context.beginPath();
+    context.rect(hero.left, hero.top, hero.width, hero.height);
+    context.clip();
+    paint(context, scene!, hero.left, hero.top, hero.width, hero.height);
+    context.restore();
   }
 }
