@@ -28,12 +28,15 @@ export function mean(values: readonly number[]): number {
 /** Names that are not made of words. */
 const SPELT: Record<string, string> = { cartpole: "CartPole" };
 
-/** Learners whose names are not written in capitals. */
-const LEARNERS: Record<string, string> = { promp: "ProMP", "rl2-ppo": "RL² by PPO", "openai-es": "OpenAI-ES" };
+/** Words of learners' names that are not written in capitals. */
+const WORDS: Record<string, string> = { promp: "ProMP", rl2: "RL²", openai: "OpenAI" };
 
 /** `ppo` as people write it. */
 export function learner(name: string): string {
-  return LEARNERS[name] ?? name.toUpperCase();
+  return name
+    .split("-")
+    .map((word) => WORDS[word] ?? word.toUpperCase())
+    .join("-");
 }
 
 /** `mountain-car` as people write it. */
