@@ -15,6 +15,7 @@ pub(crate) struct RowNumbers {
 
 /// A number that rows have their own values of.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(target_arch = "wasm32", allow(dead_code, reason = "a page joins no variants"))]
 pub(super) enum NumberColumn {
     /// A constant: its value in each variant.
     Constant(Vec<f64>),
