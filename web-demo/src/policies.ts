@@ -1,4 +1,3 @@
-import type { Recipe } from "./recipes.js";
 import { createSession, loadPolicy, type AlgorithmName, type Policy } from "quickstudy";
 
 /** A policy to compare, and how it was made. */
@@ -140,51 +139,6 @@ export const OFFERS: { algorithm: AlgorithmName; envs: string[] }[] = [
   { algorithm: "pearl", envs: ["point-robot"] },
   { algorithm: "rl2-ppo", envs: ["bandit"] },
 ];
-
-/** The page's own settings by algorithm and environment. */
-export const RECIPES: Record<string, Recipe> = {
-  "promp/navigation": {
-    steps: 4_000_000,
-    settings: { meta_batch: 10, rollouts: 10, inner_steps: 1, inner_lr: 0.02, learning_rate: 0.003 },
-  },
-  // Many short iterations: the page stays alive, and new places are visited often.
-  "pearl/point-robot": {
-    steps: 50_000,
-    settings: {
-      hidden: [32, 32],
-      encoder: "gru",
-      encoder_hidden_sizes: [32, 32],
-      use_next_obs_in_context: true,
-      train_tasks: 100,
-      meta_batch: 8,
-      num_steps_per_epoch: 50,
-      num_initial_steps: 40,
-      num_tasks_sample: 2,
-      num_steps_prior: 40,
-      num_steps_posterior: 20,
-      num_extra_rl_steps_posterior: 0,
-      batch_size: 64,
-      embedding_batch_size: 40,
-      embedding_mini_batch_size: 40,
-      exploration_episodes: 2,
-      reward_scale: 100,
-      gamma: 0.9,
-      tau: 0.02,
-      kl_lambda: 10,
-      policy_lr: 1e-3,
-      qf_lr: 2e-3,
-      vf_lr: 2e-3,
-      context_lr: 2e-3,
-    },
-  },
-  // An update at each step or so: networks and batches as small as these tasks need.
-  "dqn/cartpole": { steps: 50_000, settings: { hidden: [64, 64] } },
-  "dqn/acrobot": { steps: 50_000, settings: { hidden: [64, 64], batch_size: 64 } },
-  "ddpg/pendulum": { steps: 10_000, settings: { hidden: [64, 64], batch_size: 64, learning_starts: 1000 } },
-  "td3/pendulum": { steps: 10_000, settings: { hidden: [64, 64], batch_size: 64, learning_starts: 1000 } },
-  "sac/pendulum": { steps: 10_000, settings: { hidden: [64, 64], batch_size: 64, learning_starts: 500 } },
-  "sac/mountain-car-continuous": { steps: 30_000, settings: { hidden: [64, 64], batch_size: 128 } },
-};
 
 /** Environments in which policies can be compared. */
 export const ADAPTABLE: readonly string[] = Object.keys(LINES);
