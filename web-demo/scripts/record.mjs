@@ -24,8 +24,9 @@ const rounded = (value, digits) => Number(value.toPrecision(digits));
 
 /** Trains one learner for the last age's seconds; gives what is to be written. */
 async function record(env, algorithm) {
-  const { settings = {} } = recipes[`${algorithm}/${env}`] ?? {};
-  const options = { algorithm, env, seed: SEED, device: "cpu", config: settings, steps: 1e12 };
+  const { settings = {}, steps } = recipes[`${algorithm}/${env}`] ?? {};
+  const made = { algorithm, env, seed: SEED, device: "cpu", config: settings };
+  const options = steps === undefined ? made : { ...made, steps };
   const run = train({ ...options, paused: true });
   const session = await run.session;
   const [kept, curve] = [[], []];
@@ -49,6 +50,9 @@ async function record(env, algorithm) {
     if (kept.length === AGES.length) break;
   }
   await run.dispose();
+  if (kept.length < AGES.length) {
+    throw new Error(`${algorithm} on ${env} ended after ${seconds.toFixed(0)} s: give it more steps in src/recipes.json`);
+  }
   const ages = [];
   for (const { age, bytes, envSteps } of kept) {
     const policy = await loadPolicy(bytes);

@@ -1,6 +1,7 @@
 import { catalogue, init, loadPolicy, type Catalogue } from "quickstudy";
 import { byId, say } from "./dom.js";
 import type { Picked } from "./files.js";
+import { keepOffline } from "./offline.js";
 import { prefetch } from "./policies.js";
 import { AdaptRoom } from "./rooms/adapt.js";
 import { LearnRoom } from "./rooms/learn.js";
@@ -109,6 +110,7 @@ async function start(): Promise<void> {
   page.show();
   addEventListener("hashchange", () => page.show());
   prefetch();
+  keepOffline();
   const { devices, reasons } = await init();
   if (devices.length === 0) {
     problem(reasons.cpu);
