@@ -4,8 +4,9 @@
 //
 //   node scripts/record.mjs [WORLD [LEARNER]]
 //
-// Trains as the page does, by the package and with the page's settings, on one core and without WebGPU. Build the
-// package first (scripts/build-package.sh) and run it on a quiet machine: seconds are what is recorded.
+// Trains as the page does, by the package and with the page's settings, on one core and without WebGPU. Seconds are
+// those that the processor worked, so that other work beside it does not count. Build the package first
+// (scripts/build-package.sh).
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { catalogue, loadPolicy, train } from "quickstudy";
 
@@ -20,6 +21,11 @@ const [recipes, worlds] = [read("../src/recipes.json"), read("../src/recorded.js
 const { version } = read("../node_modules/quickstudy/package.json");
 const folder = new URL("../public/recorded/", import.meta.url);
 const mean = (list) => list.reduce((sum, value) => sum + value, 0) / list.length;
+/** Seconds that this process has worked. */
+const worked = () => {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6;
+};
 const rounded = (value, digits) => Number(value.toPrecision(digits));
 
 /** Trains one learner for the last age's seconds; gives what is to be written. */
@@ -36,12 +42,12 @@ async function record(env, algorithm) {
     run.pause();
     const [bytes] = await session.policyBytes();
     kept.push({ age, bytes, envSteps: session.envSteps });
-    since = performance.now() - 1000 * seconds;
+    since = worked() - seconds;
     run.resume();
   };
   await keep(AGES[0]);
   for await (const { envSteps, returnMean } of run) {
-    seconds = (performance.now() - since) / 1000;
+    seconds = worked() - since;
     if (Number.isFinite(returnMean) && seconds >= (curve.at(-1)?.[0] ?? -1) + 0.5) {
       curve.push([rounded(seconds, 3), envSteps, rounded(returnMean, 4)]);
     }
