@@ -30,9 +30,9 @@ const rounded = (value, digits) => Number(value.toPrecision(digits));
 
 /** Trains one learner for the last age's seconds; gives what is to be written. */
 async function record(env, algorithm) {
-  const { settings = {}, steps } = recipes[`${algorithm}/${env}`] ?? {};
+  const { settings = {}, steps: most } = recipes[`${algorithm}/${env}`] ?? {};
   const made = { algorithm, env, seed: SEED, device: "cpu", config: settings };
-  const options = steps === undefined ? made : { ...made, steps };
+  const options = most === undefined ? made : { ...made, steps: most };
   const run = train({ ...options, paused: true });
   const session = await run.session;
   const [kept, curve] = [[], []];
