@@ -70,10 +70,10 @@ export class Controls {
   }
 
   /** How far it is. */
-  progress(made: number, total: number, perSecond?: number): void {
+  progress(made: number, total: number, perSecond?: number, seconds?: number): void {
     // What was on its way when a run was paused is no speed any more.
     if (perSecond !== undefined && this.#primary.dataset["state"] === "training") this.#speed.show(perSecond);
-    say(this.#figures, `${count(made)} of ${count(total)} steps`);
+    say(this.#figures, `${count(made)} of ${count(total)} steps${seconds === undefined ? "" : ` in ${Math.floor(seconds)} s`}`);
   }
 
   /** Where it runs, and why there. */
