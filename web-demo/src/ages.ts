@@ -51,8 +51,11 @@ export class Ages {
     return card;
   }
 
-  /** Shows these; nothing at all where there are fewer than cards. `at` is the second that is looked at. */
-  show(ages: readonly Age[], at: number): void {
+  /**
+   * Shows these; nothing at all where there are fewer than cards. `at` is the second that is looked at, of the visitor's
+   * run or of the recorded one.
+   */
+  show(ages: readonly Age[], at: number, yours: boolean): void {
     this.#box.hidden = ages.length < this.#cards.length;
     if (this.#box.hidden) return;
     this.#cards.forEach((card, i) => {
@@ -61,7 +64,7 @@ export class Ages {
       say(card.result, `${age.result} · ${age.yours ? "yours" : "recorded"}`);
       card.root.title = age.how;
       card.root.dataset["whose"] = age.yours ? "yours" : "recorded";
-      card.root.setAttribute("aria-pressed", String(Math.abs(age.seconds - at) < 0.5));
+      card.root.setAttribute("aria-pressed", String(age.yours === yours && Math.abs(age.seconds - at) < 0.5));
       const fresh = card.age?.key !== age.key;
       card.age = age;
       if (fresh) this.#work = this.#work.then(() => this.#open(card, age)).catch(() => undefined);

@@ -67,6 +67,8 @@ export class Controls {
   /** Says something, also to those who do not look there. */
   tell(text: string): void {
     say(this.#status, text);
+    // A button that says Pause says as much.
+    this.#status.classList.toggle("unseen", text === "Training.");
   }
 
   /** How far it is. */

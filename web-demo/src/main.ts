@@ -1,5 +1,7 @@
 import { catalogue, init, loadPolicy, type Catalogue } from "quickstudy";
 import { byId, say } from "./dom.js";
+import { early } from "./early.js";
+import { embedded, linkToWhole, shownAs } from "./embed.js";
 import type { Picked } from "./files.js";
 import { prefetch } from "./policies.js";
 import { AdaptRoom } from "./rooms/adapt.js";
@@ -52,7 +54,8 @@ class Page {
   #write(): void {
     const room = this.#room;
     if (room) {
-      history.replaceState(null, "", format({ room, choices: this.#made.get(room)?.choices ?? {} }));
+      const hash = format({ room, choices: this.#made.get(room)?.choices ?? {} });
+      history.replaceState(null, "", hash + shownAs());
     }
   }
 
@@ -105,10 +108,13 @@ async function isSingleTask({ bytes }: Picked): Promise<boolean> {
 
 async function start(): Promise<void> {
   themeButton(byId("theme"));
+  const { room, choices } = parse(location.hash);
+  if (room === "learn") early(choices).catch(() => undefined);
   const page = new Page(await catalogue());
   page.show();
   addEventListener("hashchange", () => page.show());
-  prefetch();
+  if (embedded) linkToWhole();
+  else prefetch();
   const { devices, reasons } = await init();
   if (devices.length === 0) {
     problem(reasons.cpu);

@@ -50,6 +50,7 @@ export class Stage {
   #work: Promise<void> = Promise.resolve();
   #fresh = false;
   #busy = false;
+  #moved = false;
   #steppedAt = 0;
   #toldAt = 0;
   #names: Record<Part, string> = { hero: "", rival: "" };
@@ -188,6 +189,9 @@ export class Stage {
     this.#busy = true;
     try {
       await this.#steps();
+      // How soon something moves is marked once, for whoever looks.
+      if (!this.#moved) performance.mark("first step");
+      this.#moved = true;
     } catch {
       // Somebody was disposed of meanwhile; the next one is on its way.
     } finally {

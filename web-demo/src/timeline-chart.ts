@@ -76,7 +76,9 @@ export class TimelineChart {
     this.#grid(high?.ticks ?? [0], y, right);
     this.#seconds(ticks, x);
     context.textAlign = "right";
-    context.fillText("return", right - 8, bottom - 10);
+    // Its name stands in a corner that is free.
+    const free = level === undefined || y(level.value) < bottom - 26;
+    context.fillText("return", right - 8, free ? bottom - 10 : MARGIN.top + 14);
     if (level) this.#level(level, y(level.value), right);
     const ends: { line: Line; x: number; y: number }[] = [];
     for (const line of lines) {
@@ -131,7 +133,7 @@ export class TimelineChart {
     context.stroke();
     context.setLineDash([]);
     context.textAlign = "right";
-    context.fillText(label, right - 52, y - 6);
+    context.fillText(label, right - 8, y - 6);
   }
 
   #line({ points: { seconds, values }, style }: Line, x: (at: number) => number, y: (at: number) => number): void {
@@ -172,8 +174,10 @@ export class TimelineChart {
       context.strokeStyle = colours.paper;
       context.lineWidth = 4;
       // A halo, where a line runs beneath. Long words stand inside.
-      context.textAlign = inside ? "right" : "left";
-      const [left, top] = inside ? [Math.min(x, right) - 14, y + (y > 50 ? -16 : 18)] : [x + 10, heights.get(end)!];
+      const before = inside && x > MARGIN.left + 130;
+      context.textAlign = before ? "right" : "left";
+      const beside = y + (y > 50 ? -16 : 18);
+      const [left, top] = before ? [Math.min(x, right) - 14, beside] : [x + 12, heights.get(end)!];
       context.strokeText(line.label, left, top);
       context.fillText(line.label, left, top);
     }

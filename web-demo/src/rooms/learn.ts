@@ -14,7 +14,7 @@ import { Timeline } from "../timeline.js";
 import { Trainer } from "../trainer.js";
 import type { Choices } from "../url-state.js";
 import type { Watcher } from "../watcher.js";
-import { headline, STORIES } from "../worlds.js";
+import { headline, STORIES, WORLDS } from "../worlds.js";
 import type { RoomView } from "./room.js";
 
 /** Episodes that the untrained policy is measured on. */
@@ -272,7 +272,7 @@ export class LearnRoom implements RoomView, Watcher {
     const level = this.#level;
     const words = level ? `${described} ${level.label}: ${reward(level.value)}.` : described;
     this.#timeline.show({ lines, level, rings, end, at, stops, spoken, described: words }, painted);
-    this.#ages.show(lesson.ages(this.#state === "finished"), at ?? end);
+    this.#ages.show(lesson.ages(this.#state === "finished"), at ?? end, lesson.own !== undefined);
     this.#name();
     this.#tell();
   }
@@ -282,7 +282,7 @@ export class LearnRoom implements RoomView, Watcher {
     const lesson = this.#lesson;
     if (!lesson) return;
     const copies = this.#copies > 0 ? `, ${this.#copies} copies` : "";
-    const world = title(lesson.env);
+    const world = WORLDS[lesson.env]?.name ?? title(lesson.env);
     if (this.#visitor) {
       say(this.#when, this.#visitor.when);
       say(this.#caption, `${this.#visitor.caption}${copies}`);
