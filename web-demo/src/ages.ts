@@ -28,11 +28,12 @@ interface Card {
 export class Ages {
   #box: HTMLElement;
   #cards: Card[];
-  #work: Promise<void> = Promise.resolve();
+  #work: Promise<void>;
   #seek: (seconds: number) => void;
 
-  /** `seek` is told the second of a card that is pressed. */
-  constructor(box: HTMLElement, count: number, seek: (seconds: number) => void) {
+  /** `seek` is told the second of a card that is pressed. Pictures may wait for something that is more urgent. */
+  constructor(box: HTMLElement, count: number, seek: (seconds: number) => void, urgent: Promise<void>) {
+    this.#work = urgent;
     this.#box = box;
     this.#seek = seek;
     this.#cards = Array.from({ length: count }, (_, i) => this.#card(i));
@@ -52,8 +53,8 @@ export class Ages {
   }
 
   /**
-   * Shows these; nothing at all where there are fewer than cards. `at` is the second that is looked at, of the visitor's
-   * run or of the recorded one.
+   * Shows these; nothing at all where there are fewer than cards. `at` is the second that is looked at, of the
+   * visitor's run or of the recorded one.
    */
   show(ages: readonly Age[], at: number, yours: boolean): void {
     this.#box.hidden = ages.length < this.#cards.length;

@@ -95,7 +95,7 @@ export class ChoicesForm {
       input.addEventListener("change", () => this.#onChange());
     }
     // Pictures may wait until there is a run.
-    setTimeout(() => void this.#env.picture().catch(() => undefined), 500);
+    setTimeout(() => void this.#env.picture().catch(() => undefined), 1200);
   }
 
   #labelled(name: string, key: string, input: HTMLInputElement | HTMLSelectElement, hint: string): HTMLElement {

@@ -11,6 +11,9 @@ import type { RoomView } from "./rooms/room.js";
 import { themeButton } from "./theme-button.js";
 import { format, parse, ROOMS, type Choices, type Room } from "./url-state.js";
 
+/** Milliseconds after which files for another room are read: what is to be seen first goes first. */
+const LATER = 4000;
+
 /** Shows that something does not work at all. */
 function problem(error: unknown): void {
   const box = byId("problem");
@@ -114,7 +117,7 @@ async function start(): Promise<void> {
   page.show();
   addEventListener("hashchange", () => page.show());
   if (embedded) linkToWhole();
-  else prefetch();
+  else setTimeout(prefetch, LATER);
   const { devices, reasons } = await init();
   if (devices.length === 0) {
     problem(reasons.cpu);

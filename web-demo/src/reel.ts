@@ -22,7 +22,8 @@ class Reel {
   #paintedAt = 0;
 
   constructor() {
-    onThemeChange(() => this.once());
+    // Those out of sight come into sight as they are.
+    onThemeChange(() => this.#painters.forEach((paint) => paint(performance.now())));
     onMotionChange(() => this.once());
   }
 

@@ -8,15 +8,16 @@ export class RivalField {
   #select = element("select", { "data-testid": "rival", "aria-label": "Race against" });
 
   constructor(onChange: () => void) {
-    this.root = element("div", { class: "lane" }, element("i", { class: "key two", "aria-hidden": "true" }), this.#select);
+    const key = element("i", { class: "key two", "aria-hidden": "true" });
+    this.root = element("div", { class: "lane" }, key, this.#select);
     this.#select.addEventListener("change", onChange);
   }
 
   /** Offers others than the learner itself, those with a recorded run first; none where there are none. */
   offer(env: string, itself: string, able: readonly string[], wanted: string | undefined): void {
-    const recorded = recordedLearners(env);
     const others = able.filter((name) => name !== itself);
-    const sorted = [...recorded.filter((name) => others.includes(name)), ...others.filter((n) => !recorded.includes(n))];
+    const recorded = recordedLearners(env).filter((name) => others.includes(name));
+    const sorted = [...recorded, ...others.filter((name) => !recorded.includes(name))];
     options(this.#select, [["", "Race against …"], ...sorted.map((n) => [n, `against ${learner(n)}`] as const)]);
     this.#select.value = wanted !== undefined && sorted.includes(wanted) ? wanted : "";
     this.root.hidden = sorted.length === 0;

@@ -1,15 +1,14 @@
 import { paint, paintGrid, type Scene } from "quickstudy";
 import { sharpen } from "./card.js";
+import { opened } from "./early.js";
 import { Field } from "./field.js";
 import { FrameRate } from "./frame-rate.js";
 import { moving, onMotionChange } from "./motion.js";
 import { arrange, type Box } from "./places.js";
 import { onThemeChange, theme } from "./theme.js";
 import { tinted, type Role } from "./tint.js";
-import { Troupe, type Act } from "./troupe.js";
+import { PLAYED, Troupe, type Act } from "./troupe.js";
 
-/** Environments that are played: one in front, the others around it. */
-const PLAYED = 25;
 /** Steps that a still picture shows: now, and some ago. */
 const STROBE = 24;
 /** Steps back of after-images, the furthest first. */
@@ -103,7 +102,8 @@ export class Stage {
         there?.dispose();
         delete this.#cast[part];
       } else if (fresh || !there || !(await there.hand(act))) {
-        const made = await Troupe.open(act, part === "hero" ? PLAYED : 1, seed);
+        const ready = part === "hero" ? opened(act.key) : undefined;
+        const made = await (ready ?? Troupe.open(act, part === "hero" ? PLAYED : 1, seed));
         if (wanted !== this.#wanted[part]) {
           made.dispose();
           return;

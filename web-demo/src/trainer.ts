@@ -52,7 +52,7 @@ export class Trainer {
   ) {
     this.#watcher = watcher;
     this.#controls = new Controls(byId(`${room}-controls`), byId(`${room}-files`), {
-      primary: () => this.#press(),
+      primary: () => this.press(),
       reset: () => this.reset(),
       save: () => this.#attempt(this.#save()),
       load: (file) => void this.load(file),
@@ -70,15 +70,18 @@ export class Trainer {
     return at;
   }
 
-  /** Does what its large button does. */
-  press(): void {
-    this.#press();
+  /** Whether a run was asked for. */
+  get asked(): boolean {
+    return this.#generation > 0;
   }
 
   /** Makes a run of what is chosen. It waits to be started. */
   reset(): void {
     if (this.form.check()) {
+      // Pressed before there was any, Train is meant for this one.
+      const wanted = !this.asked && this.#wanted;
       this.#prepare();
+      this.#wanted = wanted;
       void this.#open({ ...this.form.request, paused: true }, false);
     } else {
       this.#controls.tell(this.#marked);
@@ -230,7 +233,8 @@ export class Trainer {
     }
   }
 
-  #press(): void {
+  /** Does what the large button says. */
+  press(): void {
     switch (this.#state) {
       case "preparing":
         // Not ready yet: it begins as soon as it is.

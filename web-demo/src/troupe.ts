@@ -1,6 +1,8 @@
 import { loadPolicy, scenes, Viewer, type Policy, type PolicyInfo, type Scene } from "quickstudy";
 import { between, body, follows, place, runs } from "./body.js";
 
+/** Environments that are played on the stage: one in front, the others around it. */
+export const PLAYED = 25;
 /** Environment steps per second that can be followed where things move smoothly. */
 const SMOOTH = 60;
 /** Seconds of a step up to which pictures between two steps are straight enough. */

@@ -1,7 +1,9 @@
 import { loadPolicy, type Catalogue, type Policy, type Progress, type Run } from "quickstudy";
 import { Ages } from "../ages.js";
+import { Billing, type Visitor } from "../billing.js";
+import type { Offer } from "../choices-form.js";
 import type { State } from "../controls.js";
-import { byId, element, say } from "../dom.js";
+import { byId } from "../dom.js";
 import type { Picked } from "../files.js";
 import { count, learner, mean, reward, title } from "../format.js";
 import { AGES, History } from "../history.js";
@@ -14,13 +16,14 @@ import { Timeline } from "../timeline.js";
 import { Trainer } from "../trainer.js";
 import type { Choices } from "../url-state.js";
 import type { Watcher } from "../watcher.js";
-import { headline, STORIES, WORLDS } from "../worlds.js";
 import type { RoomView } from "./room.js";
 
 /** Episodes that the untrained policy is measured on. */
 const UNTRAINED = 10;
 /** Milliseconds for which a moment is looked at before the address names it. */
 const REST = 250;
+/** Milliseconds after which a run is made though there is nothing to be seen yet. */
+const PATIENCE = 3000;
 
 /** Learn: one world, one learner, its policies of every second, and maybe a rival. */
 export class LearnRoom implements RoomView, Watcher {
@@ -29,10 +32,7 @@ export class LearnRoom implements RoomView, Watcher {
   #stage: Stage;
   #timeline: Timeline;
   #ages: Ages;
-  #catalogue: Catalogue;
-  #latest = byId("learn-latest");
-  #when = byId("learn-when");
-  #caption = byId("learn-caption");
+  #billing: Billing;
   #copies = 0;
   #lesson: Lesson | undefined;
   #run: Run | undefined;
@@ -42,8 +42,11 @@ export class LearnRoom implements RoomView, Watcher {
   #level: { value: number; label: string } | undefined;
   #running: Running | undefined;
   /** A policy from a file that is shown instead, in words, and its return. */
-  #visitor: { when: string; caption: string; value: number } | undefined;
+  #visitor: Visitor | undefined;
   #resting: ReturnType<typeof setTimeout> | undefined;
+  /** Somebody is on the stage. */
+  #entered!: () => void;
+  #seen = new Promise<void>((done) => (this.#entered = done));
   #chosen: () => void;
   #pass: (file: Picked) => Promise<boolean>;
 
@@ -53,11 +56,10 @@ export class LearnRoom implements RoomView, Watcher {
     chosen: () => void,
     pass: (file: Picked) => Promise<boolean>,
   ) {
-    this.#catalogue = catalogue;
+    this.#billing = new Billing(catalogue);
     this.#chosen = chosen;
     this.#pass = pass;
     this.#at = given.at;
-    const rate = byId("learn-fps");
     this.#stage = new Stage(byId("learn-canvas") as HTMLCanvasElement, {
       shown: (copies) => {
         if (copies !== this.#copies) {
@@ -65,38 +67,40 @@ export class LearnRoom implements RoomView, Watcher {
           this.#name();
         }
       },
-      rate: ({ perSecond, longest }) => {
-        say(rate, `${perSecond.toFixed(0)} frames per second`);
-        rate.title = `The longest took ${longest.toFixed(0)} ms`;
-      },
+      rate: (figure) => this.#billing.rate(figure),
       running: (now) => {
         this.#running = now;
-        this.#tell();
+        this.#name();
       },
     });
     const seek = (at: number | undefined): void => this.#seek(at);
     this.#timeline = new Timeline(byId("learn-curve"), "Second of training that the stage shows", seek);
-    this.#ages = new Ages(byId("learn-ages"), AGES.length, (seconds) => {
-      seek(seconds >= (this.#lesson?.end ?? 0) ? undefined : seconds);
-    });
-    this.#stillSwitch();
-    const envs = catalogue.envs.filter(({ spec }) => spec.task.length === 0).map(({ spec }) => spec.name);
-    const single = catalogue.algorithms.filter(({ family }) => family === "single-task");
-    const offers = single.map(({ name, envs: fits }) => ({
-      algorithm: name,
-      envs: envs.filter((env) => fits.includes(env)),
-    }));
+    const pressed = (age: number): void => seek(age >= (this.#lesson?.end ?? 0) ? undefined : age);
+    this.#ages = new Ages(byId("learn-ages"), AGES.length, pressed, this.#seen);
+    this.#switches();
+    const offers = offersOf(catalogue);
     this.trainer = new Trainer("learn", catalogue, offers, given, this);
-    void this.#begin(this.trainer.form.choices);
-    this.trainer.reset();
+    // A run can wait until something is to be seen.
+    void this.#begin(this.trainer.form.choices).finally(async () => {
+      await Promise.race([this.#seen, new Promise((done) => setTimeout(done, PATIENCE))]);
+      if (!this.trainer.asked) this.trainer.reset();
+    });
   }
 
-  #stillSwitch(): void {
+  #switches(): void {
     const still = byId("learn-still");
     const told = (): void => still.setAttribute("aria-pressed", String(!moving()));
     still.addEventListener("click", () => setMoving(!moving()));
     onMotionChange(told);
     told();
+    // Space plays wherever it means nothing else.
+    addEventListener("keydown", (event) => {
+      const elsewhere = (event.target as Element).closest("button, input, select, summary, a");
+      if (event.key === " " && !elsewhere && !byId("learn").hidden) {
+        event.preventDefault();
+        this.trainer.press();
+      }
+    });
   }
 
   enter(): void {
@@ -132,14 +136,13 @@ export class LearnRoom implements RoomView, Watcher {
     this.#lesson = lesson;
     this.#visitor = undefined;
     this.#level = undefined;
-    say(byId("learn-title"), headline(env));
-    say(byId("learn-story"), STORIES[env] ?? `${title(env)}.`);
-    if (!byId("learn").hidden) document.title = `${headline(env).replace("\n", " ")} · quickstudy`;
+    this.#billing.announce(env);
     [lesson.recorded, lesson.recordedRival] = await Promise.all([
       recordedRun(env, algorithm),
       rival === undefined ? undefined : recordedRun(env, rival),
     ]);
     if (lesson === this.#lesson && lesson.recorded) this.#show(true);
+    else this.#entered();
     return lesson;
   }
 
@@ -202,7 +205,7 @@ export class LearnRoom implements RoomView, Watcher {
       request,
       () => lesson === this.#lesson && this.#draw(),
       () => lesson === this.#lesson && lesson.own && this.#at === undefined && void this.#cast(false),
-      (why) => lesson === this.#lesson && say(this.#caption, `${learner(request.algorithm)}: ${why}`),
+      (why) => lesson === this.#lesson && this.#billing.complain(`${learner(request.algorithm)}: ${why}`),
     );
     lesson.rival = rival;
     rival.training = this.#state === "training";
@@ -249,7 +252,10 @@ export class LearnRoom implements RoomView, Watcher {
     this.#name();
     const [first, other] = await Promise.all([hero?.act(), second?.act()]);
     if (lesson !== this.#lesson) return;
-    if (first) void this.#stage.show("hero", first, seed, fresh).catch(() => undefined);
+    if (first) {
+      const shown = this.#stage.show("hero", first, seed, fresh);
+      void shown.catch(() => undefined).finally(this.#entered);
+    }
     void this.#stage.show("rival", other, seed, fresh).catch(() => undefined);
   }
 
@@ -274,55 +280,12 @@ export class LearnRoom implements RoomView, Watcher {
     this.#timeline.show({ lines, level, rings, end, at, stops, spoken, described: words }, painted);
     this.#ages.show(lesson.ages(this.#state === "finished"), at ?? end, lesson.own !== undefined);
     this.#name();
-    this.#tell();
   }
 
-  /** Says who is on the stage. */
+  /** Says who is on the stage, how well it does, and who leads. */
   #name(): void {
-    const lesson = this.#lesson;
-    if (!lesson) return;
-    const copies = this.#copies > 0 ? `, ${this.#copies} copies` : "";
-    const world = WORLDS[lesson.env]?.name ?? title(lesson.env);
-    if (this.#visitor) {
-      say(this.#when, this.#visitor.when);
-      say(this.#caption, `${this.#visitor.caption}${copies}`);
-      return;
-    }
-    const { seconds, envSteps } = lesson.moment(this.#at);
-    const back = lesson.own && this.#at !== undefined;
-    const after = back ? `At ${this.#at} s` : `After ${Math.round(seconds)} s of training`;
-    const untrained = envSteps === 0 && !back;
-    say(this.#when, untrained ? "Untrained" : after);
-    const who = lesson.isRecorded ? "recorded earlier" : back ? "as it was then" : "newest policy";
-    say(this.#caption, `${world}, ${who}${copies}`);
-  }
-
-  /** Says how well it does, and who leads. */
-  #tell(): void {
-    const lesson = this.#lesson;
-    if (!lesson) return;
-    const names = [lesson.algorithm, lesson.against ?? ""].map(learner) as [string, string];
-    const ahead = (by: number): string => names[by >= 0 ? 0 : 1];
-    const number = (text: string): HTMLElement => element("b", {}, text);
-    const say = (...parts: (HTMLElement | string)[]): void => this.#latest.replaceChildren(...parts);
-    const run = this.#running;
-    const lead = lesson.lead;
-    const { value } = this.#visitor ?? lesson.moment(this.#at);
-    if (this.#visitor) say("Return ", number(reward(value)), element("span", { class: "more" }, " over 100 episodes"));
-    else if (run?.ahead !== undefined) say(number(Math.abs(run.ahead).toFixed(1)), ` m ahead: ${ahead(run.ahead)}`);
-    else if (run) {
-      const metres = `${Math.round(run.metres)} m`.replace("-", "−");
-      say(number(run.speed.toFixed(1).replace("-", "−")), " m/s", element("span", { class: "more" }, ` · ${metres}`));
-    } else if (lead !== undefined) say(number(reward(Math.abs(lead))), ` ahead: ${ahead(lead)}`);
-    else if (Number.isFinite(value)) say("Return ", number(reward(value)), this.#solved(value));
-    else say();
-  }
-
-  #solved(value: number): HTMLElement {
-    const solved = this.#catalogue.envs.find(({ spec }) => spec.name === this.#lesson?.env)?.spec.solved_at;
-    const known = solved !== null && solved !== undefined;
-    const words = !known ? "" : value >= solved ? " · solved" : ` · solved at ${reward(solved)}`;
-    return element("span", { class: "more" }, words);
+    const [lesson, at, copies, visitor, running] = [this.#lesson, this.#at, this.#copies, this.#visitor, this.#running];
+    if (lesson) this.#billing.show({ lesson, at, copies, visitor, running });
   }
 
   progressed(progress: Progress): void {
@@ -392,4 +355,11 @@ export class LearnRoom implements RoomView, Watcher {
       policy.dispose();
     }
   }
+}
+
+/** Learners of single tasks, and the worlds that each can have. */
+function offersOf({ envs, algorithms }: Catalogue): Offer[] {
+  const worlds = envs.filter(({ spec }) => spec.task.length === 0).map(({ spec }) => spec.name);
+  const single = algorithms.filter(({ family }) => family === "single-task");
+  return single.map(({ name, envs: fits }) => ({ algorithm: name, envs: worlds.filter((env) => fits.includes(env)) }));
 }
