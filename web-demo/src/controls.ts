@@ -75,7 +75,7 @@ export class Controls {
   progress(made: number, total: number, perSecond?: number, seconds?: number): void {
     // What was on its way when a run was paused is no speed any more.
     if (perSecond !== undefined && this.#primary.dataset["state"] === "training") this.#speed.show(perSecond);
-    const taken = seconds === undefined ? "" : ` in ${Math.floor(seconds)} s`;
+    const taken = seconds === undefined ? "" : ` in\u00a0${Math.floor(seconds)}\u00a0s`;
     say(this.#figures, `${count(made)} of ${count(total)} steps${taken}`);
   }
 

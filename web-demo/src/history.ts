@@ -28,7 +28,9 @@ export class History {
   readonly points: Points = { seconds: [], values: [], steps: [] };
   #kept: Snapshot[] = [];
   #ages = new Map<number, Snapshot>();
+  /** Seconds before the last pause, and when that ended. */
   #before = 0;
+  #since: number | undefined;
   #askedAt = -Infinity;
   #asking: Promise<void> | undefined;
   /** Seconds of training so far; pauses do not count. */
@@ -36,14 +38,16 @@ export class History {
   envSteps = 0;
   value = NaN;
 
-  /** Another run goes on where the last one ended. */
-  goOn(): void {
-    this.#before = this.seconds;
+  /** Lets seconds count, or not: by the clock, so that two runs at once have as many. */
+  set running(on: boolean) {
+    const now = performance.now();
+    if (this.#since !== undefined) this.#before += (now - this.#since) / 1000;
+    this.#since = on ? now : undefined;
   }
 
   /** Takes an iteration; true if it brought a point. */
-  add({ seconds, envSteps, returnMean }: Progress): boolean {
-    this.seconds = this.#before + seconds;
+  add({ envSteps, returnMean }: Progress): boolean {
+    this.seconds = this.#before + (this.#since === undefined ? 0 : (performance.now() - this.#since) / 1000);
     this.envSteps = envSteps;
     if (!Number.isFinite(returnMean)) return false;
     this.value = returnMean;

@@ -8,12 +8,15 @@ export function moving(): boolean {
   return moves;
 }
 
-/** Lets pictures move, or holds them still. */
-export function setMoving(on: boolean): void {
-  if (on !== moves) {
-    moves = on;
+/** Makes a button hold all pictures still, and let them go. */
+export function stillSwitch(button: HTMLElement): void {
+  const told = (): void => button.setAttribute("aria-pressed", String(!moves));
+  button.addEventListener("click", () => {
+    moves = !moves;
     calls.forEach((call) => call());
-  }
+  });
+  onMotionChange(told);
+  told();
 }
 
 /** Calls when pictures are held or let go. */

@@ -38,6 +38,7 @@ export class Rival {
 
   /** Trains, or holds. */
   set training(on: boolean) {
+    this.history.running = on;
     if (on) this.#run.resume();
     else this.#run.pause();
   }

@@ -1,14 +1,14 @@
 import { loadPolicy, type Catalogue, type Policy, type Progress, type Run } from "quickstudy";
 import { Ages } from "../ages.js";
 import { Billing, type Visitor } from "../billing.js";
-import type { Offer } from "../choices-form.js";
 import type { State } from "../controls.js";
 import { byId } from "../dom.js";
 import type { Picked } from "../files.js";
 import { count, learner, mean, reward, title } from "../format.js";
 import { AGES, History } from "../history.js";
 import { Lesson } from "../lesson.js";
-import { moving, onMotionChange, setMoving } from "../motion.js";
+import { stillSwitch } from "../motion.js";
+import { offersOf } from "../offers.js";
 import { recordedRun } from "../recorded.js";
 import { Rival } from "../rival.js";
 import { Stage, type Running } from "../stage.js";
@@ -61,12 +61,7 @@ export class LearnRoom implements RoomView, Watcher {
     this.#pass = pass;
     this.#at = given.at;
     this.#stage = new Stage(byId("learn-canvas") as HTMLCanvasElement, {
-      shown: (copies) => {
-        if (copies !== this.#copies) {
-          this.#copies = copies;
-          this.#name();
-        }
-      },
+      shown: (copies) => (this.#copies = copies),
       rate: (figure) => this.#billing.rate(figure),
       running: (now) => {
         this.#running = now;
@@ -78,8 +73,7 @@ export class LearnRoom implements RoomView, Watcher {
     const pressed = (age: number): void => seek(age >= (this.#lesson?.end ?? 0) ? undefined : age);
     this.#ages = new Ages(byId("learn-ages"), AGES.length, pressed, this.#seen);
     this.#switches();
-    const offers = offersOf(catalogue);
-    this.trainer = new Trainer("learn", catalogue, offers, given, this);
+    this.trainer = new Trainer("learn", catalogue, offersOf(catalogue), given, this);
     // A run can wait until something is to be seen.
     void this.#begin(this.trainer.form.choices).finally(async () => {
       await Promise.race([this.#seen, new Promise((done) => setTimeout(done, PATIENCE))]);
@@ -88,11 +82,7 @@ export class LearnRoom implements RoomView, Watcher {
   }
 
   #switches(): void {
-    const still = byId("learn-still");
-    const told = (): void => still.setAttribute("aria-pressed", String(!moving()));
-    still.addEventListener("click", () => setMoving(!moving()));
-    onMotionChange(told);
-    told();
+    stillSwitch(byId("learn-still"));
     // Space plays wherever it means nothing else.
     addEventListener("keydown", (event) => {
       const elsewhere = (event.target as Element).closest("button, input, select, summary, a");
@@ -148,10 +138,7 @@ export class LearnRoom implements RoomView, Watcher {
 
   async opened(run: Run, choices: Choices, again: boolean): Promise<void> {
     this.#run = run;
-    if (again) {
-      this.#lesson?.own?.goOn();
-      return;
-    }
+    if (again) return;
     const { env, algorithm, rival } = choices;
     const there = this.#lesson;
     const same = there?.env === env && there.algorithm === algorithm && there.against === rival;
@@ -178,9 +165,11 @@ export class LearnRoom implements RoomView, Watcher {
 
   entered(state: State): void {
     this.#state = state;
-    if (state === "training") this.#start();
-    const rival = this.#lesson?.rival;
-    if (rival) rival.training = state === "training";
+    const training = state === "training";
+    if (training) this.#start();
+    const [own, rival] = [this.#lesson?.own, this.#lesson?.rival];
+    if (own) own.running = training;
+    if (rival) rival.training = training;
     if (state === "finished") this.#draw();
   }
 
@@ -189,6 +178,7 @@ export class LearnRoom implements RoomView, Watcher {
     const lesson = this.#lesson;
     if (!lesson?.waiting || lesson.own) return;
     lesson.own = lesson.waiting;
+    lesson.own.running = true;
     this.#at = undefined;
     this.#visitor = undefined;
     this.#show(true);
@@ -355,11 +345,4 @@ export class LearnRoom implements RoomView, Watcher {
       policy.dispose();
     }
   }
-}
-
-/** Learners of single tasks, and the worlds that each can have. */
-function offersOf({ envs, algorithms }: Catalogue): Offer[] {
-  const worlds = envs.filter(({ spec }) => spec.task.length === 0).map(({ spec }) => spec.name);
-  const single = algorithms.filter(({ family }) => family === "single-task");
-  return single.map(({ name, envs: fits }) => ({ algorithm: name, envs: worlds.filter((env) => fits.includes(env)) }));
 }
