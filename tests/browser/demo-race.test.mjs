@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { inRoom, PATIENCE, until } from "./harness/demo.mjs";
 
 const desktop = { context: { viewport: { width: 1440, height: 900 }, colorScheme: "light" } };
+const LEAD = /^([\d.]+ ahead: (PPO|DQN)|Level)$/;
 const described = (page) => page.locator("#learn-curve-described");
 
 /** Lets the page note how the lines of its timeline are drawn: colours, dashes and labels. */
@@ -56,7 +57,7 @@ test("a rival trains beside one's own run: a dashed orange line, an agent on the
       // Before a run, both recorded ones, in grey.
       await until(described(page), /the rival's, recorded: .*; recorded: /);
       await drew(page, { text: "DQN, recorded", colour: "#56606c" });
-      await page.waitForFunction(() => /ahead: (PPO|DQN)$/.test(document.querySelector("#learn-latest").textContent));
+      await until(room.getByTestId("latest"), LEAD);
       while ((await orange(page)) === 0) await page.waitForTimeout(50);
 
       await room.getByTestId("train").click();
@@ -64,7 +65,7 @@ test("a rival trains beside one's own run: a dashed orange line, an agent on the
       await drew(page, { colour: "#d55e00", dash: "7 5" });
       await drew(page, { text: "DQN", colour: "#a84700" });
       await drew(page, { text: "PPO", colour: "#005587" });
-      await until(room.getByTestId("latest"), /^[\d.]+ ahead: (PPO|DQN)$/);
+      await until(room.getByTestId("latest"), LEAD);
       assert.ok((await orange(page)) > 0);
 
       // Both hold, and go on, together.

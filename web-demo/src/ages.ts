@@ -10,7 +10,7 @@ export interface Age {
   /** A short result, such as the return. */
   result: string;
   yours: boolean;
-  /** How it came about, for whoever asks. */
+  /** The way that it came about, for whoever asks. */
   how: string;
   bytes(): Promise<Uint8Array>;
 }

@@ -24,6 +24,9 @@ export interface Scenery {
   running: Running | undefined;
 }
 
+/** Returns that are no further apart are as good as each other. */
+const LEVEL = 0.005;
+
 function minus(text: string): string {
   return text.replace("-", "−");
 }
@@ -94,8 +97,9 @@ export class Billing {
       const metres = minus(`${Math.round(running.metres)} m`);
       return [number(minus(running.speed.toFixed(1))), " m/s", more(` · ${metres}`)];
     }
-    const { lead } = lesson;
+    const lead = lesson.lead(at);
     if (lead !== undefined) {
+      if (Math.abs(lead) < LEVEL) return [number("Level")];
       return [number(reward(Math.abs(lead))), ` ahead: ${ahead(lead)}`];
     }
     const { value } = lesson.moment(at);

@@ -2,12 +2,12 @@ import type { Scene, Shape } from "quickstudy";
 
 /** Colours in which environments draw ground and marks. */
 const GROUND: ReadonlySet<number> = new Set([0xe2e4e8, 0x96969e]);
-/** How a body that runs along a line writes where it is and how fast. */
+/** Words in which a body that runs along a line says where it is, and how fast. */
 const RUNS = /^−?-?[\d.]+ m\s+−?-?[\d.]+ m\/s$/;
 /** Part of a picture's width; whatever moves further from one step to the next has begun anew. */
 const LEAP = 0.3;
 
-/** Whether a scene is one of a body that runs along a line, past which its view moves with it. */
+/** True for a scene of a body that runs along a line, past which its view moves with it. */
 export function runs({ shapes }: Scene): boolean {
   return shapes.some(({ kind, text }) => kind === "text" && RUNS.test(text ?? ""));
 }
@@ -22,7 +22,7 @@ export function place({ view: [from, to] }: Scene): number {
   return (from + to) / 2;
 }
 
-/** Whether a second scene is a step after the first one, not the beginning of another episode. */
+/** True if a second scene is a step after the first one, not the beginning of another episode. */
 export function follows(before: Scene, after: Scene): boolean {
   return Math.abs(place(after) - place(before)) < LEAP * (after.view[1] - after.view[0]);
 }

@@ -5,7 +5,7 @@ function asked(name: string): string | null {
   return new URLSearchParams(location.search).get(name) ?? new URLSearchParams(location.hash.slice(1)).get(name);
 }
 
-/** Whether the page is a part of somebody else's. */
+/** True where the page is a part of somebody else's. */
 export const embedded = asked("embed") === "1";
 
 /** Light or dark, as the address asks for it. */

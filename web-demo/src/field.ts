@@ -54,8 +54,7 @@ export class Field {
     }
     if (rival) this.#lane(rival, BEHIND);
     this.#lane(hero, 1);
-    if (rival) this.#tag(rival, BEHIND);
-    if (hero.tag) this.#tag(hero, 1);
+    if (rival) this.#tags(hero, rival);
   }
 
   /** Where a place of the ground is on the canvas, in the lane of a size. */
@@ -150,21 +149,38 @@ export class Field {
     this.#body(now, place(now), size, role);
   }
 
-  /** Writes above a back; whoever is out of sight is named at the edge. */
-  #tag({ now, role, tag }: Lane, size: number): void {
+  /** Writes above both backs, one above the other where there is no room for both. */
+  #tags(hero: Lane, rival: Lane): void {
+    const [mine, theirs] = [this.#label(hero, 1), this.#label(rival, BEHIND)];
+    const apart = Math.abs(mine.left + mine.width / 2 - theirs.left - theirs.width / 2);
+    const high = 24 * this.#ratio;
+    if (apart < (mine.width + theirs.width) / 2 && Math.abs(mine.top - theirs.top) < high) {
+      theirs.top = mine.top - high;
+    }
+    this.#tag(rival, theirs);
+    this.#tag(hero, mine);
+  }
+
+  /** Where the words of a lane stand: above the back, or at the edge if that is out of sight. */
+  #label({ now, tag }: Lane, size: number): { left: number; top: number; width: number } {
+    const ratio = this.#ratio;
+    this.#context.font = this.#font(600);
+    const width = this.#context.measureText(tag).width + 20 * ratio;
+    const [middle, ground] = this.#at(place(now) - 0.3, size);
+    const left = Math.min(Math.max(middle - width / 2, 8 * ratio), this.#width - width - 8 * ratio);
+    return { left, top: ground - 0.98 * this.#scale * size - 12 * ratio, width };
+  }
+
+  #tag({ role, tag }: Lane, { left, top, width }: { left: number; top: number; width: number }): void {
     const [context, colours, ratio] = [this.#context, this.#colours, this.#ratio];
     context.font = this.#font(600);
-    const wide = context.measureText(tag).width + 20 * ratio;
-    const [middle, ground] = this.#at(place(now) - 0.3, size);
-    const left = Math.min(Math.max(middle - wide / 2, 8 * ratio), this.#width - wide - 8 * ratio);
-    const top = ground - 0.98 * this.#scale * size - 12 * ratio;
     context.fillStyle = colours.paper;
     context.beginPath();
-    context.roundRect(left, top, wide, 22 * ratio, 11 * ratio);
+    context.roundRect(left, top, width, 22 * ratio, 11 * ratio);
     context.fill();
     context.fillStyle = colours[role === "rival" ? "second-deep" : "accent-deep"];
     context.textAlign = "center";
     context.textBaseline = "middle";
-    context.fillText(tag, left + wide / 2, top + 11.5 * ratio);
+    context.fillText(tag, left + width / 2, top + 11.5 * ratio);
   }
 }

@@ -64,7 +64,7 @@ export class History {
     points.steps.splice(at, 0, steps);
   }
 
-  /** Whether a second has passed since a policy was kept. */
+  /** True once a second has passed since a policy was kept. */
   get due(): boolean {
     return this.#asking === undefined && performance.now() - this.#askedAt >= EVERY;
   }

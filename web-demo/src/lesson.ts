@@ -55,7 +55,7 @@ export class Lesson {
     this.ghosts = [...before.ghosts, ...(line && line.points.seconds.length > 1 ? [line] : [])].slice(-MAX_GHOSTS);
   }
 
-  /** Whether what is shown was recorded earlier. */
+  /** True while everything that is shown was recorded earlier. */
   get isRecorded(): boolean {
     return this.own === undefined && this.recorded !== undefined;
   }
@@ -170,16 +170,17 @@ export class Lesson {
     return { key, seconds, result: reward(Number.isFinite(value) ? value : (first ?? NaN)), yours: true, how, bytes };
   }
 
-  /** How much more one's own run is paid than the other's, at the last second that both have reached. */
-  get lead(): number | undefined {
+  /** Return that one's own run is ahead by at a second; by default, at the last that both have reached. */
+  lead(at: number | undefined): number | undefined {
     const [own, rival] = [this.own, this.rival];
     if (own && rival) {
-      const at = Math.min(own.points.seconds.at(-1) ?? 0, rival.history.points.seconds.at(-1) ?? 0);
-      const [mine, theirs] = [valueAt(own.points, at), valueAt(rival.history.points, at)];
+      const both = Math.min(own.points.seconds.at(-1) ?? 0, rival.history.points.seconds.at(-1) ?? 0);
+      const second = Math.min(at ?? both, both);
+      const [mine, theirs] = [valueAt(own.points, second), valueAt(rival.history.points, second)];
       return mine === undefined || theirs === undefined ? undefined : mine - theirs;
     }
     const [mine, theirs] = [this.recorded, this.recordedRival];
-    return !own && mine && theirs ? oldest(mine).return - oldest(theirs).return : undefined;
+    return !own && mine && theirs ? this.#age(mine, at).return - this.#age(theirs, at).return : undefined;
   }
 
   /** The lines in words. */

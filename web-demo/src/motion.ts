@@ -3,7 +3,7 @@ import { reducedMotion } from "./dom.js";
 const calls = new Set<() => void>();
 let moves = !reducedMotion();
 
-/** Whether pictures move: one switch for all of them. */
+/** True while pictures move: one switch for all of them. */
 export function moving(): boolean {
   return moves;
 }

@@ -13,10 +13,12 @@ import { PLAYED, Troupe, type Act } from "./troupe.js";
 const STROBE = 24;
 /** Steps back of after-images, the furthest first. */
 const AGO = [10, 5];
+/** Pixels on both sides of the middle between two that race. */
+const APART = 8;
 /** Milliseconds between what is told of runners. */
 const PACE = 250;
 
-/** How the one in front runs. */
+/** A moment of the one in front, as it runs. */
 export interface Running {
   speed: number;
   metres: number;
@@ -26,11 +28,11 @@ export interface Running {
 
 /** Who is told of what is to be seen. */
 export interface Audience {
-  /** So many environments are seen. */
+  /** Takes the number of environments that are seen. */
   shown(count: number): void;
-  /** How often they are painted. */
+  /** Takes how often they are painted. */
   rate(figure: { perSecond: number; longest: number }): void;
-  /** How the one in front runs; nothing in worlds where nobody runs. */
+  /** Takes how the one in front runs; nothing in worlds where nobody runs. */
   running(now: Running | undefined): void;
 }
 
@@ -264,9 +266,9 @@ export class Stage {
       this.#picture(first, "hero", hero);
       return;
     }
-    const half = { ...hero, width: hero.width / 2 };
+    const half = { ...hero, width: hero.width / 2 - APART * ratio };
     this.#picture(first, "hero", half, ratio);
-    this.#picture(second, "rival", { ...half, left: half.left + half.width }, ratio);
+    this.#picture(second, "rival", { ...half, left: hero.left + hero.width - half.width }, ratio);
   }
 
   /** A picture in its box; with a tag where pages' pixels are given. */

@@ -70,7 +70,7 @@ export class Trainer {
     return at;
   }
 
-  /** Whether a run was asked for. */
+  /** True once a run was asked for. */
   get asked(): boolean {
     return this.#generation > 0;
   }

@@ -21,7 +21,7 @@ export class Troupe {
   #viewer: Viewer;
   readonly #info: PolicyInfo;
   #count: number;
-  /** Whether these are bodies that run along a line. */
+  /** True for bodies that run along a line. */
   readonly runs: boolean;
   /** Steps per second: an environment's own speed, where the screen can follow. */
   readonly pace: number;
@@ -43,7 +43,7 @@ export class Troupe {
     this.#trail = this.#after.slice(0, 1);
   }
 
-  /** So many environments at first states that the seed names. */
+  /** Opens some environments at first states that the seed names. */
   static async open(act: Act, count: number, seed: number): Promise<Troupe> {
     const policy = await loadPolicy(act.bytes);
     try {
@@ -105,7 +105,7 @@ export class Troupe {
     return this.#trail.at(-1 - steps);
   }
 
-  /** How fast the first one ran in the last second, in m/s. */
+  /** Speed of the first one in the last second, in m/s. */
   get speed(): number {
     const [first, last] = [this.#trail[0], this.#trail.at(-1)];
     const seconds = (this.#trail.length - 1) * this.#info.spec.dt;
