@@ -36,6 +36,38 @@ const speed = async (options) => {
   return best;
 };
 
+/**
+ * Training with a copy of the policy each second, as the web page keeps them, over training without: environment steps
+ * per second, in stretches that take turns; the milliseconds of a copy, and the part of the time that copies take.
+ */
+const keeping = async (options) => {
+  const { createSession } = await import("/quickstudy/index.js");
+  const session = await createSession({ ...options, device: "cpu", steps: 1e12 });
+  for (let i = 0; i < 5; i++) await session.step();
+  const speeds = { with: [], without: [] };
+  const copies = [];
+  let trained = 0;
+  for (let turn = 0; turn < 10; turn++) {
+    const which = turn % 2 === 0 ? "without" : "with";
+    const [start, before] = [performance.now(), session.envSteps];
+    let kept = start;
+    while (performance.now() - start < 2500) {
+      await session.step();
+      if (which === "with" && performance.now() - kept >= 1000) {
+        kept = performance.now();
+        await session.policyBytes();
+        copies.push(performance.now() - kept);
+      }
+    }
+    if (which === "with") trained += performance.now() - start;
+    speeds[which].push((1000 * (session.envSteps - before)) / (performance.now() - start));
+  }
+  session.dispose();
+  const part = copies.reduce((sum, ms) => sum + ms, 0) / trained;
+  const middle = (list) => list.sort((a, b) => a - b)[Math.floor(list.length / 2)];
+  return { ratio: middle(speeds.with) / middle(speeds.without), copy: middle(copies), part };
+};
+
 /** Dispatches per iteration on WebGPU, and the processor's microseconds for each. */
 const dispatches = async () => {
   const { createSession } = await import("/quickstudy/index.js");
@@ -80,6 +112,19 @@ await withPage(async (page) => {
     console.log(
       `${algorithm.toUpperCase()} Pendulum, 64 × 64, batches of 100, an update per step: ` +
         `${Math.round(made).toLocaleString("en")} steps/s`,
+    );
+  }
+});
+await withPage(async (page) => {
+  for (const [algorithm, env] of [
+    ["ppo", "cartpole"],
+    ["ppo", "half-cheetah"],
+    ["sac", "pendulum"],
+  ]) {
+    const { ratio, copy, part } = await page.evaluate(keeping, { algorithm, env });
+    console.log(
+      `a policy kept each second, ${algorithm.toUpperCase()} ${env}: ${copy.toFixed(1)} ms for each, ` +
+        `${(100 * part).toFixed(2)} % of the time, at ${(100 * ratio).toFixed(1)} % of the speed without`,
     );
   }
 });

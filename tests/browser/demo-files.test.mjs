@@ -9,7 +9,7 @@ const shipped = (name) => readFileSync(`${DEMO}public/policies/${name}.safetenso
 test("a saved run goes on where it was, with its settings", async () => {
   let saved;
   let steps;
-  await inRoom("#room=learn&seed=3&set.gamma=0.97", async (page) => {
+  await inRoom("#room=learn&env=cartpole&seed=3&set.gamma=0.97", async (page) => {
     const room = page.locator("#learn");
     await until(room.getByTestId("status"), /Ready/);
     await room.getByTestId("train").click();
@@ -42,7 +42,7 @@ test("a saved run goes on where it was, with its settings", async () => {
 });
 
 test("a policy without its training can be looked at, in the room where it belongs", () =>
-  inRoom("#room=learn", async (page) => {
+  inRoom("#room=learn&env=cartpole", async (page) => {
     const room = page.locator("#learn");
     await until(room.getByTestId("status"), /Ready/);
     const file = { name: "nav.safetensors", mimeType: "application/octet-stream", buffer: shipped("navigation-meta") };

@@ -1,7 +1,7 @@
 // Light and dark: the page follows at once, canvases too, and remembers what was asked for.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { inRoom, PATIENCE, until } from "./harness/demo.mjs";
+import { again, inRoom, PATIENCE, until } from "./harness/demo.mjs";
 
 const shown = (page) => page.evaluate(() => document.documentElement.dataset.theme);
 /** The browser tells the page of it in its own time. */
@@ -13,13 +13,11 @@ const READY = {
   meta: (page) => until(page.getByTestId("meta-latest"), /before/),
 };
 
-/** Loads the page again, once nothing is on its way any more: what is cut off is an error. */
+/** Loads the page again, once nothing is on its way any more. */
 async function quietly(page) {
-  for (const again of [true, false]) {
-    await READY.learn(page);
-    await page.waitForLoadState("networkidle");
-    if (again) await page.reload();
-  }
+  await READY.learn(page);
+  await again(page);
+  await READY.learn(page);
 }
 
 /** The brightest pixel of all canvases that are seen, and the luminance of the ink, each of 255. */
@@ -43,7 +41,7 @@ const brightest = (page) =>
 
 test("in the dark no canvas has a pixel brighter than the ink, in any room, also after a switch", () =>
   inRoom(
-    "#room=learn",
+    "#room=learn&env=cartpole",
     async (page) => {
       assert.equal(await shown(page), "light");
       for (const [room, ready] of Object.entries(READY)) {
@@ -66,7 +64,7 @@ test("in the dark no canvas has a pixel brighter than the ink, in any room, also
 
 test("the theme button goes from the system's theme to light and to dark, which is remembered", () =>
   inRoom(
-    "#room=learn",
+    "#room=learn&env=cartpole",
     async (page) => {
       const button = page.getByTestId("theme");
       const named = (name) => page.waitForFunction((text) => document.querySelector("#theme").ariaLabel === text, name);
@@ -90,7 +88,7 @@ test("the theme button goes from the system's theme to light and to dark, which 
 
 test("where nothing may be stored, the theme button works until the page is left", () =>
   inRoom(
-    "#room=learn",
+    "#room=learn&env=cartpole",
     async (page) => {
       await page.addInitScript(() => {
         Object.defineProperty(globalThis, "localStorage", {

@@ -3,10 +3,13 @@ import { call } from "./code.js";
 import { element, freshId, options, reveal, say } from "./dom.js";
 import { count, learner } from "./format.js";
 import { recipe } from "./recipes.js";
+import { recordedLearners } from "./recorded.js";
+import { RivalField } from "./rival-field.js";
 import { SettingsForm, type Standard } from "./settings-form.js";
 import type { Choices } from "./url-state.js";
 import { WholeField } from "./whole-field.js";
 import { WorldPicker } from "./world-picker.js";
+import { WORLDS } from "./worlds.js";
 
 /** What a room offers to train. */
 export interface Offer {
@@ -32,6 +35,7 @@ export class ChoicesForm {
   readonly #seed = new WholeField("seed", 0);
   readonly #steps = new WholeField("steps", 1);
   readonly #device = element("select", { "data-testid": "device" });
+  readonly #rival = new RivalField(() => this.#onChange());
   readonly #settings: SettingsForm;
   readonly #entries = new Map<string, Entry>();
   readonly #about = element("p", { class: "about" });
@@ -82,7 +86,7 @@ export class ChoicesForm {
     this.#settings = new SettingsForm(details, first, run, () => this.#onChange());
     this.#env = new WorldPicker([...new Set(offers.flatMap(({ envs }) => envs))], () => this.#switched());
     const learners = this.#labelled("Learner", "algorithm", this.#algorithm, "How to learn from what happened.");
-    learners.append(this.#about);
+    learners.append(this.#rival.root, this.#about);
     box.replaceChildren(this.#env.root, learners, details);
     code.replaceChildren(element("h2", {}, "This run as code"), element("pre", {}, this.#code));
     this.apply(given);
@@ -91,7 +95,7 @@ export class ChoicesForm {
       input.addEventListener("change", () => this.#onChange());
     }
     // Pictures may wait until there is a run.
-    setTimeout(() => void this.#env.picture().catch(() => undefined), 500);
+    setTimeout(() => void this.#env.picture().catch(() => undefined), 1200);
   }
 
   #labelled(name: string, key: string, input: HTMLInputElement | HTMLSelectElement, hint: string): HTMLElement {
@@ -117,9 +121,10 @@ export class ChoicesForm {
   /** Shows these; what is not given keeps the room's standard. */
   apply(given: Partial<Choices>): void {
     const envs = this.#offers.flatMap((offer) => offer.envs);
-    const [first] = envs;
-    this.#env.value = given.env !== undefined && envs.includes(given.env) ? given.env : first!;
-    this.#offerAlgorithms(given.algorithm);
+    // The first world that has a card is the one to begin with.
+    const first = Object.keys(WORLDS).find((env) => envs.includes(env)) ?? envs[0]!;
+    this.#env.value = given.env !== undefined && envs.includes(given.env) ? given.env : first;
+    this.#offerAlgorithms(given.algorithm ?? recordedLearners(this.#env.value)[0], given.rival);
     this.#seed.value = given.seed ?? 0;
     this.#steps.value = given.steps;
     this.#device.value = given.device ?? "auto";
@@ -127,7 +132,7 @@ export class ChoicesForm {
   }
 
   /** Algorithms that can train the chosen environment. */
-  #offerAlgorithms(wanted: string | undefined): void {
+  #offerAlgorithms(wanted: string | undefined, rival: string | undefined): void {
     const able = this.#offers.filter(({ envs }) => envs.includes(this.#env.value));
     const meaning = (name: string): string => this.#catalogue.algorithms.find((a) => a.name === name)?.meaning ?? "";
     options(
@@ -135,12 +140,14 @@ export class ChoicesForm {
       able.map(({ algorithm }) => [algorithm, learner(algorithm)]),
     );
     if (able.some(({ algorithm }) => algorithm === wanted)) this.#algorithm.value = wanted!;
+    const names = able.map(({ algorithm }) => algorithm);
+    this.#rival.offer(this.#env.value, this.#algorithm.value, names, rival);
     const says = meaning(this.#algorithm.value);
     say(this.#about, `${says.charAt(0).toUpperCase()}${says.slice(1)}.`);
   }
 
   #switched(): void {
-    this.#offerAlgorithms(this.#algorithm.value);
+    this.#offerAlgorithms(this.#algorithm.value, this.#rival.value);
     this.#steps.value = undefined;
     this.#showSettings({});
     this.#onChange();
@@ -186,7 +193,18 @@ export class ChoicesForm {
       steps: this.#steps.value,
       device: this.#device.value as DeviceRequest,
       settings: this.#settings.texts,
+      ...(this.#rival.value === undefined ? {} : { rival: this.#rival.value }),
     };
+  }
+
+  /** The run to race against: another learner in this world, by the page's settings or its preset. */
+  get rivalRequest(): SessionOptions | undefined {
+    const { env, seed, device, rival } = this.choices;
+    if (rival === undefined) return undefined;
+    const quick = recipe(rival, env);
+    const preset = this.#catalogue.presets.find((p) => p.algorithm === rival && p.env === env);
+    const steps = quick?.steps ?? preset?.steps ?? STEPS;
+    return { algorithm: rival as AlgorithmName, env, seed, device, config: quick?.settings ?? {}, steps };
   }
 
   /** As they are now, for training. Equal requests make the same run. */

@@ -67,13 +67,16 @@ export class Controls {
   /** Says something, also to those who do not look there. */
   tell(text: string): void {
     say(this.#status, text);
+    // A button that says Pause says as much.
+    this.#status.classList.toggle("unseen", text === "Training.");
   }
 
   /** How far it is. */
-  progress(made: number, total: number, perSecond?: number): void {
+  progress(made: number, total: number, perSecond?: number, seconds?: number): void {
     // What was on its way when a run was paused is no speed any more.
     if (perSecond !== undefined && this.#primary.dataset["state"] === "training") this.#speed.show(perSecond);
-    say(this.#figures, `${count(made)} of ${count(total)} steps`);
+    const taken = seconds === undefined ? "" : ` in\u00a0${Math.floor(seconds)}\u00a0s`;
+    say(this.#figures, `${count(made)} of ${count(total)} steps${taken}`);
   }
 
   /** Where it runs, and why there. */

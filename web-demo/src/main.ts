@@ -1,5 +1,7 @@
 import { catalogue, init, loadPolicy, type Catalogue } from "quickstudy";
 import { byId, say } from "./dom.js";
+import { early } from "./early.js";
+import { embedded, linkToWhole, shownAs } from "./embed.js";
 import type { Picked } from "./files.js";
 import { keepOffline } from "./offline.js";
 import { prefetch } from "./policies.js";
@@ -9,6 +11,9 @@ import { MetaRoom } from "./rooms/meta.js";
 import type { RoomView } from "./rooms/room.js";
 import { themeButton } from "./theme-button.js";
 import { format, parse, ROOMS, type Choices, type Room } from "./url-state.js";
+
+/** Milliseconds after which files for another room are read: what is to be seen first goes first. */
+const LATER = 4000;
 
 /** Shows that something does not work at all. */
 function problem(error: unknown): void {
@@ -53,7 +58,8 @@ class Page {
   #write(): void {
     const room = this.#room;
     if (room) {
-      history.replaceState(null, "", format({ room, choices: this.#made.get(room)?.choices ?? {} }));
+      const hash = format({ room, choices: this.#made.get(room)?.choices ?? {} });
+      history.replaceState(null, "", hash + shownAs());
     }
   }
 
@@ -104,13 +110,21 @@ async function isSingleTask({ bytes }: Picked): Promise<boolean> {
   }
 }
 
+/** Fetches what later choices need, and everything for when there is no network. */
+function fetchAhead(): void {
+  prefetch();
+  keepOffline();
+}
+
 async function start(): Promise<void> {
   themeButton(byId("theme"));
+  const { room, choices } = parse(location.hash);
+  if (room === "learn") early(choices).catch(() => undefined);
   const page = new Page(await catalogue());
   page.show();
   addEventListener("hashchange", () => page.show());
-  prefetch();
-  keepOffline();
+  if (embedded) linkToWhole();
+  else setTimeout(fetchAhead, LATER);
   const { devices, reasons } = await init();
   if (devices.length === 0) {
     problem(reasons.cpu);

@@ -1,3 +1,4 @@
+import { askedTheme } from "./embed.js";
 import { kept, keep } from "./storage.js";
 
 /** Names of the colours that canvases use: those of the style sheet. */
@@ -52,7 +53,7 @@ export function onThemeChange(call: () => void): void {
 }
 
 /** What the reader has asked for; until the page is left, where nothing may be stored. */
-let asked: Scheme = SCHEMES.find((scheme) => scheme === kept(KEY)) ?? "system";
+let asked: Scheme = SCHEMES.find((scheme) => scheme === (askedTheme ?? kept(KEY))) ?? "system";
 
 /** What the reader has asked for. */
 export function scheme(): Scheme {

@@ -1,8 +1,8 @@
 import type { Scene, Shape } from "quickstudy";
 import { theme, type Theme } from "./theme.js";
 
-/** Who is painted: whoever it is about, or the others around it. */
-export type Role = "hero" | "crowd";
+/** Who is painted: whoever it is about, whom that races against, or the others around them. */
+export type Role = "hero" | "rival" | "crowd";
 
 /** The colours in which environments draw themselves, and which of the page's stand for them. */
 const INKS: Record<Role, ReadonlyMap<number, keyof Theme>> = {
@@ -12,6 +12,14 @@ const INKS: Record<Role, ReadonlyMap<number, keyof Theme>> = {
     [0xe2e4e8, "rule"],
     [0xd67a33, "accent"],
     [0x3a6ebe, "accent-deep"],
+    [0x2e965c, "goal"],
+  ]),
+  rival: new Map<number, keyof Theme>([
+    [0x26262c, "second-deep"],
+    [0x96969e, "neutral"],
+    [0xe2e4e8, "rule"],
+    [0xd67a33, "second"],
+    [0x3a6ebe, "second-deep"],
     [0x2e965c, "goal"],
   ]),
   crowd: new Map<number, keyof Theme>([
@@ -42,6 +50,6 @@ export function tinted(scenes: readonly Scene[], role: Role, env = ""): Scene[] 
     color: shape.kind === "text" ? ink : (inks.get(shape.color) ?? shape.color),
   });
   // Letters of the crowd are too small to be read.
-  const seen = ({ kind }: Shape): boolean => role === "hero" || kind !== "text";
+  const seen = ({ kind }: Shape): boolean => role !== "crowd" || kind !== "text";
   return scenes.map(({ view, shapes }) => ({ view, shapes: shapes.filter(seen).map(tint) }));
 }

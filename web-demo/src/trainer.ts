@@ -2,28 +2,13 @@ import { ConfigError, train, type Catalogue, type Progress, type Run } from "qui
 import { ChoicesForm, type Offer } from "./choices-form.js";
 import { Controls, type State } from "./controls.js";
 import { byId } from "./dom.js";
-import { download, type Picked } from "./files.js";
-import { count, title } from "./format.js";
+import type { Picked } from "./files.js";
+import { title } from "./format.js";
+import { linkCopied, message, saved } from "./keeping.js";
 import type { Choices } from "./url-state.js";
+import type { Watcher } from "./watcher.js";
 
-/** What a room does with a run. */
-export interface Watcher {
-  /** Milliseconds between looks at the policy. */
-  readonly lookEvery: number;
-  /**
-   * A run is ready, with its policy as it is: untrained, or as it was saved. `again`: it goes on where the last one
-   * ended.
-   */
-  opened(run: Run, choices: Choices, again: boolean): Promise<void>;
-  /** After each iteration. */
-  progressed(progress: Progress): void;
-  /** Every so often while it trains, and once more when it pauses or ends. */
-  looked(run: Run): Promise<void>;
-  /** There is a run of what is chosen: the address should name it. */
-  chosen(): void;
-  /** A file that this trainer cannot go on with. False if it is of no use to anybody. */
-  offered(file: Picked): Promise<boolean>;
-}
+export type { Watcher } from "./watcher.js";
 
 /** Milliseconds after the last change before a run is made. */
 const SETTLE = 150;
@@ -67,11 +52,11 @@ export class Trainer {
   ) {
     this.#watcher = watcher;
     this.#controls = new Controls(byId(`${room}-controls`), byId(`${room}-files`), {
-      primary: () => this.#press(),
+      primary: () => this.press(),
       reset: () => this.reset(),
-      save: () => this.#attempt(this.#download()),
+      save: () => this.#attempt(this.#save()),
       load: (file) => void this.load(file),
-      copy: () => void this.#copy(),
+      copy: () => void linkCopied().then((text) => this.#controls.tell(text)),
     });
     const [choices, code] = [byId(`${room}-choices`), byId(`${room}-code`)];
     this.form = new ChoicesForm(choices, code, catalogue, offers, given, () => this.#changed());
@@ -85,10 +70,18 @@ export class Trainer {
     return at;
   }
 
+  /** True once a run was asked for. */
+  get asked(): boolean {
+    return this.#generation > 0;
+  }
+
   /** Makes a run of what is chosen. It waits to be started. */
   reset(): void {
     if (this.form.check()) {
+      // Pressed before there was any, Train is meant for this one.
+      const wanted = !this.asked && this.#wanted;
       this.#prepare();
+      this.#wanted = wanted;
       void this.#open({ ...this.form.request, paused: true }, false);
     } else {
       this.#controls.tell(this.#marked);
@@ -240,7 +233,8 @@ export class Trainer {
     }
   }
 
-  #press(): void {
+  /** Does what the large button says. */
+  press(): void {
     switch (this.#state) {
       case "preparing":
         // Not ready yet: it begins as soon as it is.
@@ -287,7 +281,8 @@ export class Trainer {
 
   #progressed(progress: Progress): void {
     this.#watcher.progressed(progress);
-    this.#controls.progress(progress.envSteps, progress.totalSteps, progress.stepsPerSecond);
+    const { envSteps, totalSteps, stepsPerSecond } = progress;
+    this.#controls.progress(envSteps, totalSteps, stepsPerSecond, this.#watcher.seconds);
     if (performance.now() - this.#lookedAt > this.#watcher.lookEvery) {
       this.#look();
     }
@@ -344,35 +339,10 @@ export class Trainer {
   #enter(state: State, text = TEXTS[state]): void {
     this.#state = state;
     this.#controls.enter(state, text, this.#usable);
+    this.#watcher.entered?.(state);
   }
 
-  async #download(): Promise<void> {
-    const run = this.#run;
-    if (!run) {
-      return;
-    }
-    const bytes = await run.save();
-    const { setup, envSteps } = await run.session;
-    const name = `${setup.env}-${setup.algorithm}-seed${setup.seeds[0] ?? 0}-${envSteps}`.replaceAll(
-      /[^a-z0-9-]/g,
-      "_",
-    );
-    download(bytes, `${name}.safetensors`);
-    this.#controls.tell(
-      `Saved ${title(setup.env)} after ${count(envSteps)} steps. The command line reads this file, too.`,
-    );
+  async #save(): Promise<void> {
+    if (this.#run) this.#controls.tell(await saved(this.#run));
   }
-
-  async #copy(): Promise<void> {
-    try {
-      await navigator.clipboard.writeText(location.href);
-      this.#controls.tell("The link is copied: it holds every choice.");
-    } catch {
-      this.#controls.tell("The browser keeps its clipboard to itself; the address bar has the same link.");
-    }
-  }
-}
-
-function message(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

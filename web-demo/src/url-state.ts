@@ -15,6 +15,10 @@ export interface Choices {
   settings: Record<string, string>;
   /** Parameters of a task to adapt to. */
   task?: number[];
+  /** The learner that is raced against. */
+  rival?: string;
+  /** The second of training that is looked at; none: now. */
+  at?: number;
 }
 
 /** The page as its address names it. What an address does not say is left to the room. */
@@ -40,6 +44,9 @@ export function parse(hash: string): PageState {
   const room = ROOMS.find((name) => name === given.get("room")) ?? "learn";
   const choices: Partial<Choices> = {};
   const [env, algorithm, device] = [given.get("env"), given.get("algorithm"), given.get("device")];
+  const [rival, at] = [given.get("rival"), given.get("at")];
+  if (rival !== null && NAME.test(rival)) choices.rival = rival;
+  if (at !== null && /^\d{1,6}$/.test(at)) choices.at = Number(at);
   if (env !== null && NAME.test(env)) choices.env = env;
   if (algorithm !== null && NAME.test(algorithm)) choices.algorithm = algorithm;
   if (device !== null && DEVICES.includes(device)) choices.device = device as DeviceRequest;
@@ -60,9 +67,11 @@ export function parse(hash: string): PageState {
 /** The part of an address after `#`. */
 export function format({ room, choices }: PageState): string {
   const parts = new URLSearchParams({ room });
-  const { env, algorithm, seed, steps, device, settings, task } = choices;
+  const { env, algorithm, seed, steps, device, settings, task, rival, at } = choices;
   if (env !== undefined) parts.set("env", env);
   if (algorithm !== undefined) parts.set("algorithm", algorithm);
+  if (rival !== undefined) parts.set("rival", rival);
+  if (at !== undefined) parts.set("at", String(Math.round(at)));
   if (seed !== undefined && seed !== 0) parts.set("seed", String(seed));
   if (steps !== undefined) parts.set("steps", String(steps));
   if (device !== undefined && device !== "auto") parts.set("device", device);

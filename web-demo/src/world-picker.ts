@@ -1,7 +1,10 @@
 import { draw, paint, scenes, type Scene } from "quickstudy";
 import { sharpen } from "./card.js";
+import { Clip } from "./clip.js";
 import { element, freshId, options } from "./dom.js";
 import { title } from "./format.js";
+import { oldest, recordedLearners, recordedPolicy, recordedRun } from "./recorded.js";
+import { reel } from "./reel.js";
 import { onThemeChange, theme } from "./theme.js";
 import { tinted } from "./tint.js";
 import { WORLDS } from "./worlds.js";
@@ -15,6 +18,8 @@ interface Card {
   root: HTMLButtonElement;
   canvas: HTMLCanvasElement | undefined;
   scene?: Scene;
+  /** A recorded policy that acts in it. */
+  clip?: Clip;
 }
 
 /**
@@ -66,11 +71,20 @@ export class WorldPicker {
     this.#paint();
   }
 
-  /** Draws the cards' pictures, by the package as everything else. */
+  /** Draws the cards' pictures, by the package as everything else: a recorded policy acts in them, if there is one. */
   async picture(): Promise<void> {
     for (const card of this.#cards) {
-      const world = WORLDS[card.env];
-      if (world && card.canvas) {
+      const { env, canvas } = card;
+      const world = WORLDS[env];
+      const [name] = recordedLearners(env);
+      const run = name === undefined ? undefined : await recordedRun(env, name);
+      if (run && canvas) {
+        card.clip = await new Clip().open(await recordedPolicy(oldest(run)));
+        reel.add(canvas, (now) => {
+          const chosen = env === this.#value;
+          card.clip?.paint(canvas, now, chosen ? "hero" : "crowd", chosen ? "accent-soft" : "page");
+        });
+      } else if (world && canvas) {
         const [{ view, shapes }] = [...scenes(await draw(card.env, Float32Array.from(world.state)))] as [Scene];
         // Letters are too small to be read there, of the chosen one, too.
         card.scene = { view, shapes: shapes.filter(({ kind }) => kind !== "text") };
@@ -107,7 +121,9 @@ export class WorldPicker {
   }
 
   #paint(): void {
-    for (const { env, canvas, scene } of this.#cards) {
+    reel.once();
+    for (const { env, canvas, scene, clip } of this.#cards) {
+      if (clip) continue;
       const context = canvas?.getContext("2d");
       if (canvas && context) {
         sharpen(canvas);

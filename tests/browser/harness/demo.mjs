@@ -2,7 +2,8 @@
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { withPage } from "./page.mjs";
+import { DIST, visit, withPage } from "./page.mjs";
+import { serve } from "./server.mjs";
 
 export const DEMO = fileURLToPath(new URL("../../../web-demo/", import.meta.url));
 /** Training on a slow and busy machine takes its time. */
@@ -24,6 +25,35 @@ export function inRoom(hash, use, options = {}) {
     },
     { folders: { "/": `${DEMO}dist` }, ...options },
   );
+}
+
+/** Opens the demo at an address and nowhere before; `init` runs in the page before anything else does. */
+export async function at(address, use, { context = {}, init } = {}) {
+  const server = await serve({ "/": `${DEMO}dist`, "/quickstudy/": DIST });
+  try {
+    await visit(
+      "about:blank",
+      async (page) => {
+        if (init) await page.addInitScript(init);
+        await page.goto(`${server.url}${address}`);
+        await use(page, server);
+      },
+      context,
+    );
+  } finally {
+    await server.close();
+  }
+}
+
+/** Waits until nothing is on its way, and loads the page again: what is cut off is an error. */
+export async function again(page) {
+  for (let quiet = 0, seen = -1; quiet < 4; await page.waitForTimeout(500)) {
+    const now = await page.evaluate(() => performance.getEntriesByType("resource").length);
+    quiet = now === seen ? quiet + 1 : 0;
+    seen = now;
+  }
+  await page.waitForLoadState("networkidle");
+  await page.reload();
 }
 
 /** Waits until a text matches, and returns it. */

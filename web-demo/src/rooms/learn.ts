@@ -1,38 +1,52 @@
 import { loadPolicy, type Catalogue, type Policy, type Progress, type Run } from "quickstudy";
-import { Curve } from "../curve.js";
-import { byId, element, reducedMotion, say } from "../dom.js";
+import { Ages } from "../ages.js";
+import { Billing, type Visitor } from "../billing.js";
+import type { State } from "../controls.js";
+import { byId } from "../dom.js";
 import type { Picked } from "../files.js";
 import { count, learner, mean, reward, title } from "../format.js";
-import { SMOOTH, Stage } from "../stage.js";
-import { Trainer, type Watcher } from "../trainer.js";
+import { AGES, History } from "../history.js";
+import { Lesson } from "../lesson.js";
+import { stillSwitch } from "../motion.js";
+import { offersOf } from "../offers.js";
+import { recordedRun } from "../recorded.js";
+import { Rival } from "../rival.js";
+import { Stage, type Running } from "../stage.js";
+import { Timeline } from "../timeline.js";
+import { Trainer } from "../trainer.js";
 import type { Choices } from "../url-state.js";
-import { headline, STORIES } from "../worlds.js";
+import type { Watcher } from "../watcher.js";
 import type { RoomView } from "./room.js";
-
-/** Steps per second: an environment's own speed, where the screen can follow. */
-function pace({ info }: Policy): number {
-  return Math.min(SMOOTH, 1 / info.spec.dt);
-}
 
 /** Episodes that the untrained policy is measured on. */
 const UNTRAINED = 10;
+/** Milliseconds for which a moment is looked at before the address names it. */
+const REST = 250;
+/** Milliseconds after which a run is made though there is nothing to be seen yet. */
+const PATIENCE = 3000;
 
-/** Learn: one environment, one algorithm, many copies to look at. */
+/** Learn: one world, one learner, its policies of every second, and maybe a rival. */
 export class LearnRoom implements RoomView, Watcher {
   readonly lookEvery = 1000;
   readonly trainer: Trainer;
   #stage: Stage;
-  #curve: Curve;
-  #catalogue: Catalogue;
-  #latest = byId("learn-latest");
-  #when = byId("learn-when");
-  #caption = byId("learn-caption");
-  /** Who acts on the stage, and how many are seen. */
-  #acting: string | undefined;
+  #timeline: Timeline;
+  #ages: Ages;
+  #billing: Billing;
   #copies = 0;
-  #shown: Choices | undefined;
-  /** Whether a policy from a file is shown instead of the run's. */
-  #visitor = false;
+  #lesson: Lesson | undefined;
+  #run: Run | undefined;
+  #state: State = "preparing";
+  /** The second that is looked at; none: the newest. */
+  #at: number | undefined;
+  #level: { value: number; label: string } | undefined;
+  #running: Running | undefined;
+  /** A policy from a file that is shown instead, in words, and its return. */
+  #visitor: Visitor | undefined;
+  #resting: ReturnType<typeof setTimeout> | undefined;
+  /** Somebody is on the stage. */
+  #entered!: () => void;
+  #seen = new Promise<void>((done) => (this.#entered = done));
   #chosen: () => void;
   #pass: (file: Picked) => Promise<boolean>;
 
@@ -42,43 +56,40 @@ export class LearnRoom implements RoomView, Watcher {
     chosen: () => void,
     pass: (file: Picked) => Promise<boolean>,
   ) {
-    this.#catalogue = catalogue;
+    this.#billing = new Billing(catalogue);
     this.#chosen = chosen;
     this.#pass = pass;
-    const rate = byId("learn-fps");
-    this.#stage = new Stage(
-      byId("learn-canvas") as HTMLCanvasElement,
-      (copies) => {
-        this.#copies = copies;
+    this.#at = given.at;
+    this.#stage = new Stage(byId("learn-canvas") as HTMLCanvasElement, {
+      shown: (copies) => (this.#copies = copies),
+      rate: (figure) => this.#billing.rate(figure),
+      running: (now) => {
+        this.#running = now;
         this.#name();
       },
-      ({ perSecond, longest }) => {
-        say(rate, `${perSecond.toFixed(0)} frames per second`);
-        rate.title = `The longest took ${longest.toFixed(0)} ms`;
-      },
-    );
-    this.#curve = new Curve(
-      byId("learn-curve"),
-      "Learning curve: mean return of recent episodes by environment steps",
-      ["return"],
-    );
-    this.#stillSwitch();
-    const envs = catalogue.envs.filter(({ spec }) => spec.task.length === 0).map(({ spec }) => spec.name);
-    const single = catalogue.algorithms.filter(({ family }) => family === "single-task");
-    const offers = single.map(({ name, envs: fits }) => ({
-      algorithm: name,
-      envs: envs.filter((env) => fits.includes(env)),
-    }));
-    this.trainer = new Trainer("learn", catalogue, offers, given, this);
-    this.trainer.reset();
+    });
+    const seek = (at: number | undefined): void => this.#seek(at);
+    this.#timeline = new Timeline(byId("learn-curve"), "Second of training that the stage shows", seek);
+    const pressed = (age: number): void => seek(age >= (this.#lesson?.end ?? 0) ? undefined : age);
+    this.#ages = new Ages(byId("learn-ages"), AGES.length, pressed, this.#seen);
+    this.#switches();
+    this.trainer = new Trainer("learn", catalogue, offersOf(catalogue), given, this);
+    // A run can wait until something is to be seen.
+    void this.#begin(this.trainer.form.choices).finally(async () => {
+      await Promise.race([this.#seen, new Promise((done) => setTimeout(done, PATIENCE))]);
+      if (!this.trainer.asked) this.trainer.reset();
+    });
   }
 
-  #stillSwitch(): void {
-    const still = byId("learn-still");
-    still.setAttribute("aria-pressed", String(reducedMotion()));
-    still.addEventListener("click", () => {
-      this.#stage.animated = !this.#stage.animated;
-      still.setAttribute("aria-pressed", String(!this.#stage.animated));
+  #switches(): void {
+    stillSwitch(byId("learn-still"));
+    // Space plays wherever it means nothing else.
+    addEventListener("keydown", (event) => {
+      const elsewhere = (event.target as Element).closest("button, input, select, summary, a");
+      if (event.key === " " && !elsewhere && !byId("learn").hidden) {
+        event.preventDefault();
+        this.trainer.press();
+      }
     });
   }
 
@@ -92,112 +103,222 @@ export class LearnRoom implements RoomView, Watcher {
   }
 
   get choices(): Partial<Choices> {
-    return this.trainer.form.choices;
+    return { ...this.trainer.form.choices, ...(this.#at === undefined ? {} : { at: this.#at }) };
+  }
+
+  get seconds(): number | undefined {
+    return this.#lesson?.own?.seconds;
   }
 
   apply(choices: Partial<Choices>): void {
     this.trainer.form.apply(choices);
+    this.#at = choices.at;
     this.trainer.reset();
   }
 
+  /** Shows what is recorded of a choice, before there is a run of it. */
+  async #begin(choices: Choices): Promise<Lesson> {
+    const { env, algorithm, rival } = choices;
+    const before = this.#lesson;
+    const lesson = new Lesson(env, algorithm, rival);
+    lesson.after(before);
+    before?.rival?.dispose();
+    this.#lesson = lesson;
+    this.#visitor = undefined;
+    this.#level = undefined;
+    this.#billing.announce(env);
+    [lesson.recorded, lesson.recordedRival] = await Promise.all([
+      recordedRun(env, algorithm),
+      rival === undefined ? undefined : recordedRun(env, rival),
+    ]);
+    if (lesson === this.#lesson && lesson.recorded) this.#show(true);
+    else this.#entered();
+    return lesson;
+  }
+
   async opened(run: Run, choices: Choices, again: boolean): Promise<void> {
-    if (!again) {
-      const before = this.#shown;
-      const comparable = before?.env === choices.env;
-      this.#curve.restart(comparable && before ? `${before.algorithm}, seed ${before.seed}` : undefined);
-      if (!comparable) this.#curve.forget();
-      this.#shown = choices;
+    this.#run = run;
+    if (again) return;
+    const { env, algorithm, rival } = choices;
+    const there = this.#lesson;
+    const same = there?.env === env && there.algorithm === algorithm && there.against === rival;
+    const lesson = there && same && !there.own && !this.#visitor ? there : await this.#begin(choices);
+    const history = new History();
+    history.envSteps = (await run.session).envSteps;
+    lesson.waiting = history;
+    await history.keep(run);
+    if (lesson !== this.#lesson) return;
+    this.#race();
+    if (history.envSteps > 0) {
+      // It was saved: what it can do is there to be seen.
+      lesson.own = history;
+      this.#at = undefined;
     }
-    const env = (await run.setup).env;
-    say(byId("learn-title"), headline(env));
-    say(byId("learn-story"), STORIES[env] ?? `${title(env)}.`);
-    if (!byId("learn").hidden) document.title = `${headline(env).replace("\n", " ")} · quickstudy`;
-    this.#curve.labelled([learner(choices.algorithm)]);
-    const { envSteps, totalSteps } = await run.session;
-    this.#curve.upTo(totalSteps);
-    this.#visitor = false;
-    await this.#show(await run.policy(), choices.seed);
-    this.#cast(env, envSteps);
-    if (!again) {
-      this.#tell(undefined);
-      if (envSteps === 0) void this.#untrained(run).catch(() => undefined);
+    this.#show(true);
+    if (lesson.isRecorded && lesson.first) {
+      await this.#stage.prepare(await lesson.first.act(), choices.seed);
+    } else if (history.envSteps === 0) {
+      void this.#untrained(run, lesson).catch(() => undefined);
     }
+    if (this.#state === "training") this.#start();
+  }
+
+  entered(state: State): void {
+    this.#state = state;
+    const training = state === "training";
+    if (training) this.#start();
+    const [own, rival] = [this.#lesson?.own, this.#lesson?.rival];
+    if (own) own.running = training;
+    if (rival) rival.training = training;
+    if (state === "finished") this.#draw();
+  }
+
+  /** Throws what is recorded away: from now on everything is the visitor's. */
+  #start(): void {
+    const lesson = this.#lesson;
+    if (!lesson?.waiting || lesson.own) return;
+    lesson.own = lesson.waiting;
+    lesson.own.running = true;
+    this.#at = undefined;
+    this.#visitor = undefined;
+    this.#show(true);
+    this.#race();
+    if (this.#run && this.#level === undefined) void this.#untrained(this.#run, lesson).catch(() => undefined);
+    else this.#first();
+  }
+
+  /** Lets a rival train beside one's own run. */
+  #race(): void {
+    const [lesson, request] = [this.#lesson, this.trainer.form.rivalRequest];
+    if (!lesson || !request || lesson.rival) return;
+    const rival = new Rival(
+      request,
+      () => lesson === this.#lesson && this.#draw(),
+      () => lesson === this.#lesson && lesson.own && this.#at === undefined && void this.#cast(false),
+      (why) => lesson === this.#lesson && this.#billing.complain(`${learner(request.algorithm)}: ${why}`),
+    );
+    lesson.rival = rival;
+    rival.training = this.#state === "training";
   }
 
   /** Measures what acting without having learnt pays: a level to compare with. Train need not wait for it. */
-  async #untrained(run: Run): Promise<void> {
-    const choices = this.#shown;
+  async #untrained(run: Run, lesson: Lesson): Promise<void> {
+    const bytes = lesson.waiting?.newest?.bytes;
+    if (!bytes) return;
     // Actions are drawn, as in training, whose returns the curve shows.
-    const policy = await run.policy();
+    const policy = await loadPolicy(bytes);
     try {
       const { returns } = await policy.evaluate({ episodes: UNTRAINED, deterministic: false });
-      if (choices === this.#shown && policy.info.envSteps === 0) {
-        this.#curve.level(mean(returns), `untrained, ${UNTRAINED} episodes`);
+      if (lesson === this.#lesson && run === this.#run) {
+        this.#level = { value: mean(returns), label: `untrained, ${UNTRAINED} episodes` };
+        this.#first();
       }
     } finally {
       policy.dispose();
     }
   }
 
-  /** Says who is on the stage. */
-  #cast(env: string, envSteps: number): void {
-    say(this.#when, envSteps === 0 ? "Untrained" : `After ${count(envSteps)} steps`);
-    this.#acting = `${title(env)}, newest policy`;
+  /** Begins one's own line with what the untrained policy is paid. */
+  #first(): void {
+    const own = this.#lesson?.own;
+    if (own && this.#level && own.points.seconds[0] !== 0) own.point(0, 0, this.#level.value);
+    this.#draw();
+  }
+
+  /** Shows everything of the lesson as it is now; `fresh` from first states on. */
+  #show(fresh: boolean): void {
+    void this.#cast(fresh);
+    this.#draw();
+  }
+
+  /** Puts on the stage whoever is to be seen. */
+  async #cast(fresh: boolean): Promise<void> {
+    const lesson = this.#lesson;
+    if (!lesson || this.#visitor) return;
+    const { algorithm, against } = lesson;
+    const seed = this.trainer.form.choices.seed;
+    this.#stage.name(learner(algorithm), against === undefined ? "" : learner(against));
+    const [hero, second] = [lesson.hero(this.#at), lesson.second(this.#at)];
+    this.#name();
+    const [first, other] = await Promise.all([hero?.act(), second?.act()]);
+    if (lesson !== this.#lesson) return;
+    if (first) {
+      const shown = this.#stage.show("hero", first, seed, fresh);
+      void shown.catch(() => undefined).finally(this.#entered);
+    }
+    void this.#stage.show("rival", other, seed, fresh).catch(() => undefined);
+  }
+
+  #seek(at: number | undefined): void {
+    if (at === this.#at) return;
+    this.#at = at;
+    this.#visitor = undefined;
+    this.#show(false);
+    clearTimeout(this.#resting);
+    this.#resting = setTimeout(this.#chosen, REST);
+  }
+
+  /** Draws the curve, the ages and the numbers. */
+  #draw(painted?: () => void): void {
+    const lesson = this.#lesson;
+    if (!lesson) return;
+    const { lines, rings, end, stops, described } = lesson;
+    const at = this.#at === undefined ? undefined : stops ? lesson.moment(this.#at).seconds : Math.min(this.#at, end);
+    const spoken = lesson.spoken(this.#at);
+    const level = this.#level;
+    const words = level ? `${described} ${level.label}: ${reward(level.value)}.` : described;
+    this.#timeline.show({ lines, level, rings, end, at, stops, spoken, described: words }, painted);
+    this.#ages.show(lesson.ages(this.#state === "finished"), at ?? end, lesson.own !== undefined);
     this.#name();
   }
 
+  /** Says who is on the stage, how well it does, and who leads. */
   #name(): void {
-    if (this.#acting !== undefined) say(this.#caption, `${this.#acting}, ${this.#copies} copies`);
+    const [lesson, at, copies, visitor, running] = [this.#lesson, this.#at, this.#copies, this.#visitor, this.#running];
+    if (lesson) this.#billing.show({ lesson, at, copies, visitor, running });
   }
 
-  /** Says what episodes pay, and what else is known of it. */
-  #tell(value: number | undefined, rest = ""): void {
-    const known = value === undefined ? [] : ["Return ", element("b", {}, reward(value))];
-    this.#latest.replaceChildren(...known, element("span", { class: "more" }, rest));
-  }
-
-  async #show(policy: Policy, seed: number): Promise<void> {
-    try {
-      await this.#stage.open(policy, seed, pace(policy));
-    } finally {
-      policy.dispose();
-    }
-  }
-
-  progressed({ envSteps, returnMean }: Progress): void {
-    if (!Number.isFinite(returnMean)) {
+  progressed(progress: Progress): void {
+    const own = this.#lesson?.own;
+    if (!own) return;
+    const before = own.points.seconds.some((second) => second > 0);
+    if (!own.add(progress)) {
+      this.#draw();
       return;
     }
-    const first = this.#curve.points === 0;
-    const pressed = first ? this.trainer.takePress() : undefined;
-    this.#curve.add(
-      envSteps,
-      [returnMean],
-      // How soon something can be seen is measured, for whoever looks.
-      pressed === undefined ? undefined : () => performance.measure("first point", { start: pressed }),
-    );
-    const solved = this.#catalogue.envs.find(({ spec }) => spec.name === this.#shown?.env)?.spec.solved_at;
-    const known = solved !== null && solved !== undefined;
-    this.#tell(returnMean, !known ? "" : returnMean >= solved ? " · solved" : ` · solved at ${reward(solved)}`);
+    const pressed = before ? undefined : this.trainer.takePress();
+    // How soon something can be seen is measured, for whoever looks.
+    this.#draw(pressed === undefined ? undefined : () => performance.measure("first point", { start: pressed }));
   }
 
   async looked(run: Run): Promise<void> {
-    const policy = await run.policy();
-    try {
-      if (this.#visitor) {
-        this.#visitor = false;
-        await this.#stage.open(policy, this.choices.seed ?? 0, pace(policy));
-      } else {
-        await this.#stage.hand(policy);
-      }
-      this.#cast(policy.info.env, policy.info.envSteps);
-    } finally {
-      policy.dispose();
-    }
+    const lesson = this.#lesson;
+    if (!lesson?.own) return;
+    await lesson.own.keep(run);
+    if (lesson !== this.#lesson) return;
+    this.#visitor = undefined;
+    if (this.#at === undefined) await this.#cast(false);
+    this.#draw();
   }
 
   chosen(): void {
     this.#chosen();
+    const [lesson, { env, algorithm, rival }] = [this.#lesson, this.trainer.form.choices];
+    const same = lesson?.env === env && lesson.algorithm === algorithm;
+    // Another rival leaves one's own run as it is.
+    if (same && lesson.against !== rival) void this.#challenged(rival);
+  }
+
+  async #challenged(against: string | undefined): Promise<void> {
+    const before = this.#lesson;
+    if (!before) return;
+    before.rival?.dispose();
+    const recordedRival = against === undefined ? undefined : await recordedRun(before.env, against);
+    if (before !== this.#lesson) return;
+    const lesson = before.against === against ? before : before.with(against);
+    this.#lesson = Object.assign(lesson, { recordedRival });
+    this.#race();
+    this.#show(false);
   }
 
   async offered(file: Picked): Promise<boolean> {
@@ -207,18 +328,21 @@ export class LearnRoom implements RoomView, Watcher {
     } catch {
       return false;
     }
-    const { info } = policy;
-    if (info.spec.task.length > 0) {
+    try {
+      const { info } = policy;
+      if (info.spec.task.length > 0) return await this.#pass(file);
+      const { returns } = await policy.evaluate({ episodes: 100 });
+      this.#visitor = {
+        when: `${learner(info.algorithm)} after ${count(info.envSteps)} steps`,
+        caption: `${title(info.env)} by ${file.name}, a policy to be watched, not trained further`,
+        value: mean(returns),
+      };
+      await this.#stage.show("rival", undefined, info.seed);
+      await this.#stage.show("hero", { key: `file ${file.name} ${Math.random()}`, bytes: file.bytes }, info.seed, true);
+      this.#draw();
+      return true;
+    } finally {
       policy.dispose();
-      return this.#pass(file);
     }
-    const { returns } = await policy.evaluate({ episodes: 100 });
-    this.#visitor = true;
-    await this.#show(policy, info.seed);
-    say(this.#when, `${learner(info.algorithm)} after ${count(info.envSteps)} steps`);
-    this.#acting = `${title(info.env)} by ${file.name}, a policy to be watched, not trained further`;
-    this.#name();
-    this.#tell(mean(returns), " over 100 episodes");
-    return true;
   }
 }
