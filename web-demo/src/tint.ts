@@ -2,7 +2,7 @@ import type { Scene, Shape } from "quickstudy";
 import { theme, type Theme } from "./theme.js";
 
 /** Who is painted: whoever it is about, or the others around it. */
-export type Role = "hero" | "crowd";
+export type Role = "hero" | "crowd" | "rival";
 
 /** The colours in which environments draw themselves, and which of the page's stand for them. */
 const INKS: Record<Role, ReadonlyMap<number, keyof Theme>> = {
@@ -20,6 +20,14 @@ const INKS: Record<Role, ReadonlyMap<number, keyof Theme>> = {
     [0xe2e4e8, "rule"],
     [0xd67a33, "neutral"],
     [0x3a6ebe, "neutral-deep"],
+    [0x2e965c, "goal"],
+  ]),
+  rival: new Map<number, keyof Theme>([
+    [0x26262c, "second-deep"],
+    [0x96969e, "neutral"],
+    [0xe2e4e8, "rule"],
+    [0xd67a33, "second"],
+    [0x3a6ebe, "second-deep"],
     [0x2e965c, "goal"],
   ]),
 };
@@ -42,6 +50,6 @@ export function tinted(scenes: readonly Scene[], role: Role, env = ""): Scene[] 
     color: shape.kind === "text" ? ink : (inks.get(shape.color) ?? shape.color),
   });
   // Letters of the crowd are too small to be read.
-  const seen = ({ kind }: Shape): boolean => role === "hero" || kind !== "text";
+  const seen = ({ kind }: Shape): boolean => role !== "crowd" || kind !== "text";
   return scenes.map(({ view, shapes }) => ({ view, shapes: shapes.filter(seen).map(tint) }));
 }
