@@ -26,6 +26,7 @@ export interface Drawing {
   lines: readonly ChartLine[];
   /** Two lines with the space between them tinted. */
   between?: readonly [number, number];
+  tint?: keyof Theme;
   /** A height to compare with. */
   level?: { value: number; label: string };
   /** What its height says. */
@@ -33,7 +34,7 @@ export interface Drawing {
 }
 
 /** Margins, and pixels from one label to the next. */
-const [LEFT, TOP, BOTTOM, LEADING] = [48, 12, 22, 16];
+const [LEFT, TOP, BOTTOM, LEADING] = [48, 24, 22, 16];
 /** Width below which ticks have their short names. */
 const NARROW = 420;
 
@@ -93,13 +94,16 @@ export class Chart {
     });
     if (drawing.title !== undefined) {
       context.textAlign = "left";
-      context.fillText(drawing.title, left + 8, top + 14);
+      context.fillText(drawing.title, 4, 11);
     }
     const placed = drawing.lines.map((each) => ({
       ...each,
       points: each.points.map(([a, b]): [number, number] => [at(a), up(b)]),
     }));
-    if (drawing.between) tint(context, placed[drawing.between[0]]!.points, placed[drawing.between[1]]!.points);
+    if (drawing.between) {
+      context.fillStyle = colours[drawing.tint ?? "accent"];
+      tint(context, placed[drawing.between[0]]!.points, placed[drawing.between[1]]!.points);
+    }
     context.font = `600 12px ${font}`;
     if (drawing.level) level(context, drawing.level.label, up(drawing.level.value), left, right);
     context.lineJoin = context.lineCap = "round";
@@ -124,8 +128,7 @@ function line(context: CanvasRenderingContext2D, points: readonly (readonly [num
 type Points = readonly (readonly [number, number])[];
 
 function tint(context: CanvasRenderingContext2D, one: Points, other: Points): void {
-  context.fillStyle = theme().accent;
-  context.globalAlpha = 0.12;
+  context.globalAlpha = 0.14;
   context.beginPath();
   [...one, ...[...other].reverse()].forEach(([x, y]) => context.lineTo(x, y));
   context.fill();
@@ -195,10 +198,10 @@ function ends(context: CanvasRenderingContext2D, lines: readonly ChartLine[], ri
 export function round(low: number, high: number): number[] {
   const rough = (high - low) / 3 || 1;
   const unit = 10 ** Math.floor(Math.log10(rough));
-  const step = unit * ([1, 2, 5, 10].find((factor) => factor * unit >= rough) ?? 10);
+  const step = unit * ([1, 2, 2.5, 5, 10].find((factor) => factor * unit >= rough) ?? 10);
   const values: number[] = [];
   for (let value = Math.ceil(low / step) * step; value <= high + step / 1000; value += step) {
-    values.push(Math.round(value / unit) * unit + 0);
+    values.push(Number(value.toPrecision(6)) + 0);
   }
   return values;
 }

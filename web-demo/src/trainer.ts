@@ -15,6 +15,8 @@ export interface Watcher {
    * ended.
    */
   opened(run: Run, choices: Choices, again: boolean): Promise<void>;
+  /** Train was pressed: it begins, or goes on. */
+  started?(): void;
   /** After each iteration. */
   progressed(progress: Progress): void;
   /** Every so often while it trains, and once more when it pauses or ends. */
@@ -272,6 +274,7 @@ export class Trainer {
     this.#wanted = false;
     this.#run?.resume();
     this.#enter("training");
+    this.#watcher.started?.();
   }
 
   /** Once more as many steps, from where it ended. */
