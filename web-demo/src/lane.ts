@@ -39,6 +39,7 @@ export class LaneFrame {
   #more = element("i");
 
   constructor({ who, name }: Contestant) {
+    this.canvas.setAttribute("aria-label", `${name}: at the start`);
     this.picture = element("div", { class: "picture" }, this.canvas);
     this.root = element(
       "article",

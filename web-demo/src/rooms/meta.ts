@@ -17,12 +17,13 @@ const FOUND = "A ring is lit where the last try ends near the goal: within a qua
 /** What is said of each environment: beneath the headline, and of what to look for. */
 const STORIES: Record<string, { lead: string; story: string }> = {
   navigation: {
-    lead: `${PLANE} It tries, changes once, and tries again.`,
+    lead: `${PLANE} It tries, changes a little, and tries again.`,
     story:
-      "The dashed line hardly rises: before its step, the policy cannot know the goal. The solid one does. " + FOUND,
+      "The dashed line hardly rises: before it changes, it cannot know the goal. The solid one does: it is paid for " +
+      `what it does after its gradient steps. ${FOUND}`,
   },
   "point-corner": {
-    lead: `${PLANE} It tries, changes once, and tries again.`,
+    lead: `${PLANE} It tries, changes a little, and tries again.`,
     story: `Four corners, one of them the goal. Before adapting it cannot know which; after it, it should. ${FOUND}`,
   },
   "point-robot": {
