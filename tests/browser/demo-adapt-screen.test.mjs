@@ -1,5 +1,6 @@
 // Adapt's one screen: three columns at every width, and the task by pointer, by keys and by sliders.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { inRoom, number, PATIENCE, until } from "./harness/demo.mjs";
 
@@ -206,4 +207,22 @@ test("on a phone the three stay in sight while the rest scrolls beneath them", (
       assert.deepEqual(small, []);
     },
     size(390, 844, { hasTouch: true }),
+  ));
+
+test("a policy of the reader's stands where the untrained one did: there are three columns still", () =>
+  inRoom(
+    "#room=adapt&env=bandit",
+    async (page) => {
+      await opened(page);
+      const names = () => page.locator(".lane h2").allTextContents();
+      assert.deepEqual(await names(), ["Untrained", "One task", "Meta-trained"]);
+      const buffer = readFileSync(new URL("../../web-demo/public/policies/bandit-meta.safetensors", import.meta.url));
+      await page.getByTestId("adapt-load").setInputFiles({ name: "mine.safetensors", mimeType: "", buffer });
+      await until(page.getByTestId("adapt-status"), /Yours: /);
+      assert.deepEqual(await names(), ["Yours", "One task", "Meta-trained"]);
+      assert.match(await page.getByTestId("who-yours").textContent(), /mine\.safetensors/);
+      const tops = await page.locator(".lane canvas").evaluateAll((all) => all.map((it) => it.getBoundingClientRect().y));
+      assert.equal(new Set(tops).size, 1);
+    },
+    size(320, 640),
   ));

@@ -113,7 +113,7 @@ test("before there is a run, forty tasks of a recorded one are shown in grey; th
       await page.waitForFunction(() => document.querySelector("#meta-canvas").dataset.lit === "0");
       assert.match(await page.locator("#meta-stage .note").textContent(), /Untrained *yours/);
       assert.equal((await forty(page)).cells, 40);
-      await until(page.getByTestId("meta-latest"), /^Adapting by 1 gradient step: .* after · [1-9]/);
+      await until(page.getByTestId("meta-latest"), /^Adapting by 2 gradient steps: .* after · [1-9]/);
       const lights = () => Number(document.querySelector("#meta-canvas").dataset.lit) > 5;
       await page.waitForFunction(lights, undefined, PATIENCE);
       await page.locator("#meta").getByTestId("train").click();

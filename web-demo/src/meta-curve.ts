@@ -83,7 +83,7 @@ export class MetaCurve {
     const about = "Return on held-out tasks by seconds of training";
     if (!first || !last) return `${about}. ${whose}: nothing yet.`;
     const told = (name: string, from: number, to: number): string =>
-      `${name}: ${reward(from)} at first, ${reward(to)} after ${last.seconds.toFixed(0)} s`;
+      `${name}: ${reward(from)} at first, ${reward(to)} after ${Math.floor(last.seconds)} s`;
     const before = told("before adapting", first.before, last.before);
     return `${about}. ${whose}. ${before}; ${told("after adapting", first.after, last.after)}.`;
   }

@@ -1,6 +1,7 @@
 import { ConfigError, train, type Catalogue, type Progress, type Run } from "quickstudy";
 import { ChoicesForm, type Offer } from "./choices-form.js";
 import { Controls, type State } from "./controls.js";
+import { copyLink } from "./copy-link.js";
 import { byId } from "./dom.js";
 import { download, type Picked } from "./files.js";
 import { count, title } from "./format.js";
@@ -73,7 +74,7 @@ export class Trainer {
       reset: () => this.reset(),
       save: () => this.#attempt(this.#download()),
       load: (file) => void this.load(file),
-      copy: () => void this.#copy(),
+      copy: () => void copyLink((text) => this.#controls.tell(text)),
     });
     const [choices, code] = [byId(`${room}-choices`), byId(`${room}-code`)];
     this.form = new ChoicesForm(choices, code, catalogue, offers, given, () => this.#changed());
@@ -364,15 +365,6 @@ export class Trainer {
     this.#controls.tell(
       `Saved ${title(setup.env)} after ${count(envSteps)} steps. The command line reads this file, too.`,
     );
-  }
-
-  async #copy(): Promise<void> {
-    try {
-      await navigator.clipboard.writeText(location.href);
-      this.#controls.tell("The link is copied: it holds every choice.");
-    } catch {
-      this.#controls.tell("The browser keeps its clipboard to itself; the address bar has the same link.");
-    }
   }
 }
 

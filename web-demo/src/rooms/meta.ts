@@ -233,7 +233,7 @@ export class MetaRoom implements RoomView, Watcher {
     const tasks = heldOut(adaptation, policy.spec);
     this.#forty.show(tasks, policy.spec, own);
     const lit = tasks.filter(({ found }) => found).length;
-    say(byId("meta-when"), policy.envSteps === 0 ? "Untrained" : `After ${seconds.toFixed(0)} s of practice`);
+    say(byId("meta-when"), policy.envSteps === 0 ? "Untrained" : `After ${Math.floor(seconds)} s of practice`);
     say(byId("meta-whose"), own ? "yours, on 40 tasks it never trains on" : "recorded earlier");
     say(byId("meta-found"), String(lit));
     const whose = own ? "" : "Recorded. ";
