@@ -221,7 +221,8 @@ test("a policy of the reader's stands where the untrained one did: there are thr
       await until(page.getByTestId("adapt-status"), /Yours: /);
       assert.deepEqual(await names(), ["Yours", "One task", "Meta-trained"]);
       assert.match(await page.getByTestId("who-yours").textContent(), /mine\.safetensors/);
-      const tops = await page.locator(".lane canvas").evaluateAll((all) => all.map((it) => it.getBoundingClientRect().y));
+      const pictures = page.locator(".lane canvas");
+      const tops = await pictures.evaluateAll((all) => all.map((picture) => picture.getBoundingClientRect().y));
       assert.equal(new Set(tops).size, 1);
     },
     size(320, 640),

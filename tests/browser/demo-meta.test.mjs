@@ -70,7 +70,7 @@ test("Learn to learn by a belief: the last episode comes to pay more than the fi
     assert.match(await page.getByTestId("card-yours").textContent(), /dots ±/);
   }));
 
-/** Whether a canvas has pixels of the accent: nothing but what is the reader's own has it. */
+/** Pixels of the accent on a canvas: nothing but what is the reader's own has it. */
 const blue = (page, id) =>
   page.locator(id).evaluate((canvas) => {
     const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);

@@ -13,7 +13,7 @@ export interface ChartLine {
   label: string;
   dash?: readonly number[];
   width?: number;
-  /** How each point is marked; without, only the last is. */
+  /** The mark of each point; without, only the last has one. */
   mark?: "dot" | "square" | "ring" | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface Drawing {
   tint?: keyof Theme;
   /** A height to compare with. */
   level?: { value: number; label: string };
-  /** What its height says. */
+  /** The name of the axis of values. */
   title?: string;
 }
 

@@ -28,7 +28,7 @@ export class Forty {
   #spec: SpecInfo | undefined;
   #own = false;
   #frame: number | undefined;
-  /** Whether somebody walks along the ways. */
+  /** True while somebody walks along the ways. */
   animated = true;
 
   constructor(canvas: HTMLCanvasElement) {
@@ -69,7 +69,7 @@ export class Forty {
     return this.#canvas.width / Math.max(this.#canvas.clientWidth, 1);
   }
 
-  /** As many columns as leave the cells largest. */
+  /** Cells in the number of columns that leaves them largest. */
   get #cells(): Cell[] {
     const [wide, high] = [this.#canvas.clientWidth, this.#canvas.clientHeight];
     const count = Math.max(this.#tasks.length, 1);
@@ -158,7 +158,7 @@ export class Forty {
     context.restore();
   }
 
-  /** What moves: whoever walks along the way after adapting, or the pulls of a trial. */
+  /** Paints all that moves: whoever walks along the way after adapting, or the pulls of a trial. */
   #paint(): void {
     const context = this.#canvas.getContext("2d");
     if (!context || this.#canvas.clientWidth === 0 || this.#still.width === 0) {

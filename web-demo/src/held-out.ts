@@ -12,7 +12,7 @@ export type Way = readonly (readonly [x: number, y: number])[];
 /** A held-out task, and what was done on it. */
 export interface HeldOut {
   task: readonly number[];
-  /** Whether what is to be found is found after adapting. */
+  /** True if adapting found the goal, or the best arm. */
   found: boolean;
   /** The ways before and after adapting, where there is a plane. */
   before: Way;
@@ -31,7 +31,7 @@ function way(path: Path, [across, up]: readonly [number, number]): Way {
   return Array.from(path.rewards, (_, row) => [path.states[row * width + across]!, path.states[row * width + up]!]);
 }
 
-/** What was done on each held-out task. */
+/** Each held-out task, and what was done on it. */
 export function heldOut({ tasks, stages }: Adaptation, spec: SpecInfo): HeldOut[] {
   return tasks.map((task, i) => {
     const [first, last] = [stages[0]!.paths[i]!, stages.at(-1)!.paths[i]!];

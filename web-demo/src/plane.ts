@@ -45,7 +45,7 @@ export class Plane implements Lane {
   /** By stage and step, of a policy that infers a belief. */
   #clouds: Cloud[][] = [];
   #at: [stage: number, step: number] = [0, 0];
-  /** Whether what is known was done for another task. */
+  /** True while all that is known was done for another task. */
   #stale = false;
 
   /** `pick` is told where the goal is put. */
@@ -104,7 +104,7 @@ export class Plane implements Lane {
     return element("li", {}, `${name}: ${reward(stageReturn(this.#adaptation, stage))}${dots && ` ${dots}`}`);
   }
 
-  /** How far the dots lie apart at the beginning and the end of an episode. */
+  /** Says by numbers that the dots gather: their spread at the beginning and the end of an episode. */
   #believed(stage: number): string {
     const [first, last] = [this.#clouds[stage]?.[0], this.#clouds[stage]?.at(-1)];
     return first && last ? `dots ±${reward(spread(first))} → ±${reward(spread(last))}` : "";

@@ -1,8 +1,8 @@
 import { reducedMotion } from "./dom.js";
 
-/** What is played: stages of so many steps, shown one by one. */
+/** A film: stages of so many steps, shown one by one. */
 export interface Film {
-  /** How many there are, or will be. */
+  /** The number of stages that there are, or will be. */
   stages(): number;
   steps: number;
   /** Milliseconds of a step. */
@@ -37,7 +37,7 @@ export class Playback {
     this.resume();
   }
 
-  /** Whether it moves. */
+  /** True while it moves. */
   get playing(): boolean {
     return this.#frame !== undefined;
   }

@@ -112,7 +112,7 @@ export class Runner implements Lane {
     return path.states[Math.min(step, path.rewards.length - 1) * width + (this.#spec.course ?? 0)] ?? 0;
   }
 
-  /** How far it got in the episode that is shown. */
+  /** Metres that it got by a step of an episode. */
   #metres(stage: number, step: number): number {
     return this.#place(stage, step) - this.#place(stage, 0);
   }

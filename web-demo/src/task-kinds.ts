@@ -10,7 +10,7 @@ export interface TaskKind {
   task: number[];
   /** Milliseconds of a step. */
   pace: number;
-  /** What its controls are for, all together. */
+  /** The name of its controls, all together. */
   control: string;
   /** Names of its numbers. */
   dims: string[];

@@ -60,7 +60,7 @@ export class AdaptRoom implements RoomView {
     this.apply(given);
   }
 
-  /** What is chosen, for an address. */
+  /** Environment and task, for an address. */
   get choices(): Partial<Choices> {
     return { env: this.#cards.value, task: this.#task };
   }

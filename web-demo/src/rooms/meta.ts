@@ -14,7 +14,7 @@ import type { RoomView } from "./room.js";
 const PLANE = "Each small plane hides a goal that this policy never trains on.";
 const FOUND = "A ring is lit where the last try ends near the goal: within a quarter of the way to the edge.";
 
-/** What is said of each environment: beneath the headline, and of what to look for. */
+/** Words about each environment: beneath the headline, and of what to look for. */
 const STORIES: Record<string, { lead: string; story: string }> = {
   navigation: {
     lead: `${PLANE} It tries, changes a little, and tries again.`,
@@ -65,7 +65,7 @@ export class MetaRoom implements RoomView, Watcher {
   #own: { look: Look; seconds: number } | undefined;
   #policy: { bytes: Uint8Array; name: string } | undefined;
   #chosenRun: Choices | undefined;
-  /** Whether Train was pressed: then all that is shown is the reader's. */
+  /** True once Train was pressed: then all that is shown is the reader's. */
   #began = false;
   #try = button("Try your policy in Adapt", () => void this.#passOn(), { class: "text", "data-testid": "try" });
   #chosen: () => void;
@@ -260,7 +260,7 @@ export class MetaRoom implements RoomView, Watcher {
   }
 }
 
-/** What the two lines are called. */
+/** The names of the two lines. */
 function names({ unit, stages }: Adaptation): [before: string, after: string] {
   const steps = stages.length - 1;
   if (unit === "gradient steps") return ["first try", `after ${steps} step${steps === 1 ? "" : "s"}`];
