@@ -50,7 +50,7 @@ test("a policy without its training can be looked at, in the room where it belon
     await until(page.getByTestId("adapt-status"), /Yours: return/);
     assert.match(page.url(), /room=adapt/);
     assert.match(
-      await page.getByTestId("card-yours").textContent(),
+      await page.getByTestId("who-yours").textContent(),
       /nav\.safetensors: promp, seed 1, after 12,800,000 steps/,
     );
   }));

@@ -1,44 +1,55 @@
-import { draw, scenes, type Adaptation, type Scene } from "quickstudy";
-import { frame, paintScene, type Card } from "./card.js";
+import type { Adaptation } from "quickstudy";
+import { sharpen } from "./card.js";
 import { element, say } from "./dom.js";
 import { mean, reward } from "./format.js";
+import { LaneFrame, type Lane } from "./lane.js";
+import { LOOKS } from "./look.js";
 import type { Contestant } from "./policies.js";
-import { onThemeChange } from "./theme.js";
+import { onThemeChange, theme } from "./theme.js";
 
 /** Trials that the mean is taken over. */
 export const TRIALS = 200;
 
 /** One pull: which arm, and whether it paid. */
-interface Pull {
+export interface Pull {
   arm: number;
   paid: number;
-  scene: Scene;
 }
 
 /** A policy at a slot machine: each pull, its pay, and the running total. */
-export class Bandit implements Card {
+export class Bandit implements Lane {
   readonly root: HTMLElement;
+  readonly who;
   readonly name: string;
   #contestant: Contestant;
-  #env: string;
-  #canvas = element("canvas", { class: "paper wide", role: "img" });
-  #pulls = element("ol", { class: "pulls", "aria-label": "Pulls" });
-  #total = element("p", { class: "total" });
-  #mean = element("p", { class: "caption" });
+  #frame: LaneFrame;
+  #pulls = element("ol", { class: "pulls unseen", "aria-label": "Pulls" });
+  #mean = element("p", { class: "unseen" });
+  #task: readonly number[] = [];
   #played: Pull[] = [];
   #adaptation: Adaptation | undefined;
   #step = 0;
+  #stale = false;
 
-  constructor(contestant: Contestant, env: string) {
+  constructor(contestant: Contestant) {
     this.#contestant = contestant;
-    this.#env = env;
+    this.who = contestant.who;
     this.name = contestant.name;
-    this.root = frame(contestant, this.#canvas, this.#pulls, this.#total, this.#mean);
-    new ResizeObserver(() => this.#paint()).observe(this.#canvas);
+    this.#frame = new LaneFrame(contestant);
+    this.root = this.#frame.root;
+    this.#frame.list.replaceWith(this.#pulls, this.#mean);
+    new ResizeObserver(() => this.#paint()).observe(this.#frame.canvas);
     onThemeChange(() => this.#paint());
   }
 
-  async adapt(task: readonly number[], seed: number): Promise<void> {
+  aim(task: readonly number[]): void {
+    this.#task = [...task];
+    this.#stale = true;
+    this.#paint();
+  }
+
+  async begin(seed: number): Promise<void> {
+    const task = this.#task;
     // Actions are drawn, as in training: what it is unsure of, it tries.
     const adaptation = await this.#contestant.policy.adapt({
       to: [task],
@@ -46,18 +57,19 @@ export class Bandit implements Card {
       seed,
       deterministic: false,
     });
-    const pulls = adaptation.stages.flatMap(({ paths }) => {
+    // It has another task by now.
+    if (task !== this.#task) return;
+    this.#adaptation = adaptation;
+    this.#played = adaptation.stages.flatMap(({ paths }) => {
       const { actions, rewards } = paths[0]!;
       return [...actions].map((arm, i) => ({ arm, paid: rewards[i]! }));
     });
-    // Its state is the last pull: which arm, and what it paid.
-    const states = Float32Array.from(pulls.flatMap(({ arm, paid }) => [arm, paid]));
-    const pictures = [...scenes(await draw(this.#env, states, task))];
-    this.#adaptation = adaptation;
-    this.#played = pulls.map((pull, i) => ({ ...pull, scene: pictures[i]! }));
-    say(this.#mean, `Mean over ${TRIALS} trials: ${reward(this.#meanTotal())} of ${pulls.length}.`);
-    this.#canvas.setAttribute("aria-label", `${this.name}: ${this.summary}`);
+    this.#stale = false;
+    say(this.#mean, `Mean over ${TRIALS} trials: ${reward(this.#meanTotal())} of ${this.#played.length}.`);
+    this.#frame.canvas.setAttribute("aria-label", `${this.name}: ${this.summary}`);
   }
+
+  async finish(): Promise<void> {}
 
   #meanTotal(): number {
     return (this.#adaptation?.stages ?? []).reduce((sum, { returns }) => sum + mean(returns[0] ?? []), 0);
@@ -66,37 +78,102 @@ export class Bandit implements Card {
   readonly stages = 1;
 
   get steps(): number {
-    return this.#played.length;
+    return Math.max(this.#played.length, 1);
   }
 
   get summary(): string {
-    const total = this.#played.reduce((sum, { paid }) => sum + paid, 0);
-    return `${total} of ${this.#played.length} pulls paid in this trial; mean ${reward(this.#meanTotal())}`;
+    const paid = `${total(this.#played)} of ${this.#played.length} pulls paid in this trial`;
+    return `${paid}; mean ${reward(this.#meanTotal())}`;
   }
 
   show(_stage: number, step: number): void {
-    this.#step = Math.min(step, this.#played.length);
+    this.#step = this.#stale ? 0 : Math.min(step, this.#played.length);
     const seen = this.#played.slice(0, this.#step);
     while (this.#pulls.children.length > seen.length) {
       this.#pulls.lastElementChild?.remove();
     }
     for (const { arm, paid } of seen.slice(this.#pulls.children.length)) {
-      this.#pulls.append(chip(arm, paid));
+      this.#pulls.append(element("li", { class: "pull" }, `arm ${arm + 1} ${paid > 0 ? "paid" : "did not pay"}`));
     }
-    say(this.#total, `Total ${seen.reduce((sum, { paid }) => sum + paid, 0)} after ${seen.length} pulls`);
+    const usual = this.#stale ? "" : ` · ${reward(this.#meanTotal())} in the mean`;
+    this.#frame.score(`${total(seen)} of ${this.#played.length || 10}`, "paid", usual);
     this.#paint();
   }
 
+  points(_stage: number, step: number): [number, number][] {
+    const seen = this.#stale ? [] : this.#played.slice(0, step);
+    return seen.map((_, i) => [i + 1, total(seen.slice(0, i + 1))]);
+  }
+
   #paint(): void {
-    paintScene(this.#canvas, this.#played[Math.max(this.#step - 1, 0)]?.scene);
+    const { canvas } = this.#frame;
+    sharpen(canvas);
+    const context = canvas.getContext("2d");
+    const [wide, high] = [canvas.clientWidth, canvas.clientHeight];
+    if (!context || wide === 0) {
+      return;
+    }
+    const [ratio, colours, look] = [canvas.width / wide, theme(), LOOKS[this.who]];
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.fillStyle = colours.ground;
+    context.fillRect(0, 0, wide, high);
+    const gap = wide / (this.#task.length + 0.6);
+    const [top, base, across] = [0.1 * high, 0.68 * high, 0.62 * gap];
+    const now = this.#stale ? undefined : this.#played[this.#step - 1]?.arm;
+    this.#task.forEach((chance, arm) => {
+      const x = gap * (arm + 0.3) + 0.19 * gap;
+      bar(context, x, top, across, base - top, colours["ground-line"]);
+      bar(context, x, base - chance * (base - top), across, chance * (base - top), colours.goal);
+      if (arm === now) {
+        context.strokeStyle = colours[look.colour];
+        context.lineWidth = 3;
+        context.beginPath();
+        context.roundRect(x - 4, top - 4, across + 8, base - top + 8, 8);
+        context.stroke();
+      }
+    });
+    const count = this.#played.length || 10;
+    const apart = Math.min(wide / (count + 1.5), 0.11 * high);
+    for (let pull = 0; pull < count; pull++) {
+      const done = pull < this.#step && !this.#stale;
+      const [x, y] = [wide / 2 + (pull - (count - 1) / 2) * apart, 0.85 * high];
+      const paid = done && this.#played[pull]!.paid > 0;
+      chip(context, x, y, 0.36 * apart, colours[done ? look.colour : "ground-line"], paid);
+    }
   }
 }
 
-function chip(arm: number, paid: number): HTMLElement {
-  const won = paid > 0;
-  return element(
-    "li",
-    { class: won ? "pull paid" : "pull", "aria-label": `arm ${arm + 1} ${won ? "paid" : "did not pay"}` },
-    `${arm + 1} ${won ? "✓" : "✗"}`,
-  );
+function total(pulls: readonly Pull[]): number {
+  return pulls.reduce((sum, { paid }) => sum + paid, 0);
+}
+
+function bar(
+  context: CanvasRenderingContext2D,
+  x: number,
+  y: number,
+  width: number,
+  height: number,
+  colour: string,
+): void {
+  context.fillStyle = colour;
+  context.beginPath();
+  context.roundRect(x, y, width, height, Math.min(6, height / 2));
+  context.fill();
+}
+
+/** A pull: full where it paid, hollow where it did not. */
+export function chip(
+  context: CanvasRenderingContext2D,
+  x: number,
+  y: number,
+  radius: number,
+  colour: string,
+  full: boolean,
+): void {
+  context.lineWidth = 1.75;
+  context.strokeStyle = context.fillStyle = colour;
+  context.beginPath();
+  context.arc(x, y, radius, 0, 2 * Math.PI);
+  context.stroke();
+  if (full) context.fill();
 }

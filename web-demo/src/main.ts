@@ -123,6 +123,11 @@ async function start(): Promise<void> {
   const page = new Page(await catalogue());
   page.show();
   addEventListener("hashchange", () => page.show());
+  // The address names the room, so that the link past the header must not change it.
+  document.querySelector(".skip")?.addEventListener("click", (event) => {
+    event.preventDefault();
+    byId("main").focus();
+  });
   if (embedded) linkToWhole();
   else setTimeout(fetchAhead, LATER);
   const { devices, reasons } = await init();

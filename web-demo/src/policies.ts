@@ -1,7 +1,9 @@
 import { createSession, loadPolicy, type AlgorithmName, type Policy } from "quickstudy";
+import type { Who } from "./look.js";
 
 /** A policy to compare, and how it was made. */
 export interface Contestant {
+  who: Who;
   name: string;
   about: string;
   /** The command that made it. */
@@ -10,6 +12,7 @@ export interface Contestant {
 }
 
 interface Shipped {
+  who: Who;
   name: string;
   about: string;
   file: string;
@@ -27,19 +30,21 @@ const NAVIGATION =
   "--set meta_batch=20 --set gamma=0.99 --set outer_steps=5 --set clip_eps=0.3 --set inner_kl_coef=0.01 --set " +
   "learning_rate=2e-3";
 
-/** What is compared in each environment. The commands are those that made the files in `public/policies`. */
+/** The policies that are compared in each environment. The commands are those that made the files in `public/policies`. */
 const LINES: Record<string, Line> = {
   navigation: {
     algorithm: "promp",
     about: "It has never acted before.",
     shipped: [
       {
-        name: "Trained on one task",
+        who: "one-task",
+        name: "One task",
         about: "It learnt the way to a single goal, and nothing about other goals.",
         file: "navigation-one-task",
         command: `quickstudy train promp --env navigation --seed 1 --steps 2M --set train_tasks=1 ${NAVIGATION}`,
       },
       {
+        who: "meta",
         name: "Meta-trained",
         about:
           "It learnt to learn: it practised finding 2,000 different goals, so that a few tries tell it where to go.",
@@ -53,13 +58,15 @@ const LINES: Record<string, Line> = {
     about: "It has never acted before, and makes nothing of what it is paid.",
     shipped: [
       {
-        name: "Trained on one task",
+        who: "one-task",
+        name: "One task",
         about: "It learnt the way to a single goal, and believes in that one whatever it is paid.",
         file: "point-robot-one-task",
         command:
           "quickstudy train pearl --env point-robot --config point-robot.toml --seed 0 --steps 40k --set train_tasks=1",
       },
       {
+        who: "meta",
         name: "Meta-trained",
         about:
           "It learnt, by PEARL, to infer: it practised on 400 different goals to read from what each step paid where " +
@@ -76,12 +83,14 @@ const LINES: Record<string, Line> = {
     about: "It has never moved before.",
     shipped: [
       {
-        name: "Trained on one task",
+        who: "one-task",
+        name: "One task",
         about: "It learnt to run at a single speed, and runs at that whatever it is paid.",
         file: "half-cheetah-vel-one-task",
         command: "quickstudy train rl2-ppo --env half-cheetah-vel --seed 0 --steps 5M --set train_tasks=1",
       },
       {
+        who: "meta",
         name: "Meta-trained",
         about: "It learnt to learn on 50,000 speeds: what its first steps are paid tells it how fast to run.",
         file: "half-cheetah-vel-meta",
@@ -94,12 +103,14 @@ const LINES: Record<string, Line> = {
     about: "It has never pulled an arm before.",
     shipped: [
       {
-        name: "Trained on one task",
+        who: "one-task",
+        name: "One task",
         about: "It learnt which arm of a single machine is best, and trusts that everywhere.",
         file: "bandit-one-task",
         command: "quickstudy train rl2-ppo --env bandit --seed 0 --steps 400k --set train_tasks=1",
       },
       {
+        who: "meta",
         name: "Meta-trained",
         about:
           "It learnt to learn on 400,000 machines: it tries arms, remembers what they paid, and settles on the best.",
@@ -140,6 +151,9 @@ export const OFFERS: { algorithm: AlgorithmName; envs: string[] }[] = [
   { algorithm: "rl2-ppo", envs: ["bandit"] },
 ];
 
+/** Runs of these that are recorded, as `public/recorded/meta.*`: environment and algorithm. */
+export const RECORDED: readonly string[] = ["navigation.promp", "point-robot.pearl", "bandit.rl2-ppo"];
+
 /** Environments in which policies can be compared. */
 export const ADAPTABLE: readonly string[] = Object.keys(LINES);
 
@@ -152,14 +166,12 @@ export async function contestants(env: string): Promise<Contestant[]> {
   const session = await createSession({ algorithm: line.algorithm, env, device: "cpu" });
   try {
     const untrained = await session.policy();
-    const others = line.shipped.map(async ({ name, about, file, command }) => ({
-      name,
-      about,
-      command,
+    const others = line.shipped.map(async ({ file, ...known }) => ({
+      ...known,
       policy: await loadPolicy(await bytes(file)),
     }));
     return [
-      { name: "Untrained", about: line.about, command: undefined, policy: untrained },
+      { who: "untrained", name: "Untrained", about: line.about, command: undefined, policy: untrained },
       ...(await Promise.all(others)),
     ];
   } finally {

@@ -1,75 +1,38 @@
 import { envSpec, loadPolicy, type SpecInfo } from "quickstudy";
 import { Bandit } from "../bandit.js";
-import type { Card } from "../card.js";
-import { button, byId, element, freshId, options, reducedMotion, say } from "../dom.js";
+import { ContestCurve } from "../contest-curve.js";
+import { linkCopied } from "../keeping.js";
+import { Dial } from "../dial.js";
+import { button, byId, element, reducedMotion, say } from "../dom.js";
 import { picked, type Picked } from "../files.js";
 import { count } from "../format.js";
+import type { Lane } from "../lane.js";
 import { Plane } from "../plane.js";
 import { Playback } from "../playback.js";
 import { ADAPTABLE, contestants, type Contestant } from "../policies.js";
 import { Runner } from "../runner.js";
+import { TaskCards } from "../task-cards.js";
+import { TASK_KINDS } from "../task-kinds.js";
 import type { Choices } from "../url-state.js";
 import type { RoomView } from "./room.js";
 
-interface Place {
-  label: string;
-  story: string;
-  task: number[];
-  /** Milliseconds of a step. */
-  pace: number;
-}
-
-const PLACES: Record<string, Place> = {
-  navigation: {
-    label: "Find a hidden goal",
-    story:
-      "The agent walks in the plane and never sees the goal; it is only paid for being near it. Each gradient step " +
-      "changes its network a little, from what 20 tries paid. Click in a plane to move the goal.",
-    task: [-0.35, 0.3],
-    pace: 12,
-  },
-  "point-robot": {
-    label: "Infer where the goal is",
-    story:
-      "The agent walks in the plane, never sees the goal, and is paid less the further it is away. Nothing in its " +
-      "network changes: from what each step paid, it infers where the goal may be. The dots show what it believes: " +
-      "where it would go, one dot for each draw from its belief. Each episode begins elsewhere. Click in a plane to " +
-      "move the goal.",
-    task: [0.6, 0.5],
-    pace: 110,
-  },
-  "half-cheetah-vel": {
-    label: "Run at an asked speed",
-    story:
-      "A cheetah should run at a speed that it is never told: it is only paid for being near it. Nothing in its " +
-      "network changes: from what its first steps are paid it finds out, within its memory, which speed is asked " +
-      "for. The green arrow is that speed, the blue one its own. Set the speed yourself.",
-    task: [1.5],
-    pace: 25,
-  },
-  bandit: {
-    label: "Find the arm that pays",
-    story:
-      "A slot machine with five arms, each paying 1 with a chance that the agent is never told, and ten pulls to " +
-      "make the most of it. Nothing in its network changes: it adapts within its memory alone. Set the chances " +
-      "yourself.",
-    task: [0.1, 0.3, 0.4, 0.9, 0.2],
-    pace: 450,
-  },
-};
-
 /** Milliseconds after the last change of a task before it is adapted to. */
-const SETTLE = 120;
+const SETTLE = 40;
 
 /** Adapt: trained policies meet a task of the reader's. */
 export class AdaptRoom implements RoomView {
-  #env = element("select", { "data-testid": "adapt-env" });
-  #sliders = byId("adapt-task");
+  #cards = new TaskCards(byId("adapt-tasks"), () => void this.#open(undefined));
+  #dial = new Dial(byId("adapt-dial"), (dim, value) => {
+    this.#goTo(this.#task.map((old, i) => (i === dim ? value : old)));
+  });
+  #curve = new ContestCurve(byId("adapt-curve") as HTMLCanvasElement);
   #told = byId("adapt-told");
   #results = byId("adapt-results");
-  #cards = byId("adapt-cards");
+  #trio = byId("adapt-trio");
+  #label = element("span", {}, "Adapt");
+  #play = button("", () => this.#press(), { class: "play", "data-testid": "adapt-play", "data-state": "ready" });
   #playback = new Playback();
-  #shown: Card[] = [];
+  #lanes: Lane[] = [];
   #own = new Map<string, Contestant>();
   #known = new Map<string, Promise<Contestant[]>>();
   #spec: SpecInfo | undefined;
@@ -79,51 +42,48 @@ export class AdaptRoom implements RoomView {
   #adapting: Promise<void> = Promise.resolve();
   #opening = 0;
   #generation = 0;
-  /** Whether a button asked to watch: then there should be something to see. */
-  #watching = false;
+  #entered = false;
   #chosen: () => void;
 
   constructor(given: Partial<Choices>, chosen: () => void) {
     this.#chosen = chosen;
-    this.#env.id = freshId("place");
-    options(
-      this.#env,
-      ADAPTABLE.map((env) => [env, PLACES[env]?.label ?? env]),
-    );
-    this.#env.addEventListener("change", () => void this.#open(undefined));
+    this.#cards.value = ADAPTABLE[0]!;
     const file = element("input", { type: "file", accept: ".safetensors", "data-testid": "adapt-load" });
     file.addEventListener("change", () => void picked(file).then((found) => found && this.offered(found)));
-    byId("adapt-place").replaceChildren(element("label", { for: this.#env.id }, "Task"), this.#env);
+    this.#play.append(this.#label);
+    byId("adapt-controls").prepend(this.#play);
     byId("adapt-buttons").replaceChildren(
-      button("Adapt again", () => this.#again(), { class: "play", "data-testid": "adapt-play" }),
       button("Random task", () => this.#byChance(), { class: "text", "data-testid": "adapt-chance" }),
-      element("label", { class: "file text" }, "Load your own policy", file),
+      button("Copy link", () => void linkCopied().then((text) => this.#tell(text)), { class: "text" }),
     );
+    byId("adapt-files").replaceChildren(element("label", { class: "file text" }, "Load your own policy", file));
     this.apply(given);
   }
 
-  /** What is chosen, for an address. */
+  /** Environment and task, for an address. */
   get choices(): Partial<Choices> {
-    return { env: this.#env.value, task: this.#task };
+    return { env: this.#cards.value, task: this.#task };
   }
 
   /** Shows what an address says. */
   apply({ env, task }: Partial<Choices>): void {
     if (env !== undefined && ADAPTABLE.includes(env)) {
-      this.#env.value = env;
+      this.#cards.value = env;
     }
     void this.#open(task);
   }
 
   enter(): void {
+    this.#entered = true;
     this.#settled(0);
   }
 
   leave(): void {
+    this.#entered = false;
     this.#playback.stop();
   }
 
-  /** A policy from a file, to be compared with the others. */
+  /** A policy from a file, to be compared with the others: it stands where the untrained one did. */
   async offered({ name, bytes }: Picked): Promise<boolean> {
     try {
       const policy = await loadPolicy(bytes);
@@ -134,8 +94,8 @@ export class AdaptRoom implements RoomView {
       }
       this.#own.get(env)?.policy.dispose();
       const about = `${name}: ${algorithm}, seed ${seed}, after ${count(envSteps)} steps.`;
-      this.#own.set(env, { name: "Yours", about, command: undefined, policy });
-      this.#env.value = env;
+      this.#own.set(env, { who: "own", name: "Yours", about, command: undefined, policy });
+      this.#cards.value = env;
       await this.#open(this.#spec?.name === env ? this.#task : undefined);
       return true;
     } catch (error) {
@@ -146,10 +106,12 @@ export class AdaptRoom implements RoomView {
 
   async #open(task: readonly number[] | undefined): Promise<void> {
     const opening = ++this.#opening;
-    const env = this.#env.value;
-    const place = PLACES[env]!;
+    const env = this.#cards.value;
+    const kind = TASK_KINDS[env]!;
     this.#playback.stop();
-    say(byId("adapt-story"), place.story);
+    say(byId("adapt-title"), kind.headline);
+    say(byId("adapt-lead"), kind.lead);
+    say(byId("adapt-more"), kind.more);
     this.#tell("Getting the policies ready …");
     try {
       const known = this.#known.get(env) ?? contestants(env);
@@ -160,65 +122,55 @@ export class AdaptRoom implements RoomView {
         return;
       }
       const own = this.#own.get(env);
+      const three = own ? [own, ...all.filter(({ who }) => who !== "untrained")] : all;
       this.#spec = spec;
-      this.#task = fitting(spec, task) ?? [...place.task];
-      this.#shown = [...all, ...(own ? [own] : [])].map((contestant) => {
-        if (spec.course !== undefined) {
-          return new Runner(contestant, spec);
-        }
-        return spec.plane ? new Plane(contestant, spec, (x, y) => this.#goTo([x, y])) : new Bandit(contestant, env);
+      this.#lanes = three.map((contestant) => {
+        if (spec.course !== undefined) return new Runner(contestant, spec);
+        return spec.plane ? new Plane(contestant, spec, (x, y) => this.#goTo([x, y])) : new Bandit(contestant);
       });
-      this.#cards.replaceChildren(...this.#shown.map(({ root }) => root));
-      this.#showSliders();
-      this.#settled(0);
+      this.#trio.replaceChildren(...this.#lanes.map(({ root }) => root));
+      byId("adapt-who").replaceChildren(...three.flatMap((contestant) => introduced(contestant)));
+      this.#dial.open(spec, kind);
+      this.#goTo(fitting(spec, task) ?? kind.task);
     } catch (error) {
       this.#tell((error as Error).message);
     }
   }
 
-  #showSliders(): void {
-    const dims = this.#spec?.task ?? [];
-    const rows = dims.map(({ name, low, high }, i) => {
-      const id = freshId("task");
-      const value = element("output", { for: id, "aria-live": "off" }, (this.#task[i] ?? 0).toFixed(2));
-      const input = element("input", {
-        type: "range",
-        id,
-        min: low ?? -1,
-        max: high ?? 1,
-        step: 0.01,
-        "data-testid": `task-${i}`,
-      });
-      input.value = String(this.#task[i]);
-      input.addEventListener("input", () => {
-        this.#task[i] = Number(input.value);
-        say(value, input.valueAsNumber.toFixed(2));
-        this.#settled(SETTLE);
-      });
-      return element("div", { class: "slider" }, element("label", { for: id }, named(name)), input, value);
-    });
-    this.#sliders.replaceChildren(...rows);
-  }
-
+  /** Another task: everybody sees it at once, and begins anew when it rests. */
   #goTo(task: readonly number[]): void {
     this.#task = (this.#spec?.task ?? []).map(({ low, high }, i) => {
-      return Math.min(Math.max(task[i] ?? 0, low ?? -Infinity), high ?? Infinity);
+      const within = Math.min(Math.max(task[i] ?? 0, low ?? -Infinity), high ?? Infinity);
+      return Math.round(100 * within) / 100;
     });
-    this.#showSliders();
-    this.#settled(0);
+    this.#dial.show(this.#task);
+    this.#lanes.forEach((lane) => lane.aim(this.#task));
+    this.#chosen();
+    this.#settled(SETTLE);
   }
 
   #byChance(): void {
-    this.#watching = true;
     this.#goTo(
       (this.#spec?.task ?? []).map(({ low, high }) => (low ?? 0) + Math.random() * ((high ?? 1) - (low ?? 0))),
     );
   }
 
-  #again(): void {
-    this.#watching = true;
-    this.#seed += 1;
-    this.#settled(0);
+  #press(): void {
+    if (this.#playback.playing) {
+      this.#playback.stop();
+      this.#mark("paused", "Go on");
+    } else if (this.#play.dataset["state"] === "paused") {
+      this.#mark("training", "Pause");
+      this.#playback.resume();
+    } else {
+      this.#seed += 1;
+      this.#settled(0);
+    }
+  }
+
+  #mark(state: string, text: string): void {
+    this.#play.dataset["state"] = state;
+    say(this.#label, text);
   }
 
   /** Adapts once the task rests; one adaptation at a time, the newest task first. */
@@ -226,49 +178,73 @@ export class AdaptRoom implements RoomView {
     clearTimeout(this.#settling);
     this.#settling = setTimeout(() => {
       const generation = ++this.#generation;
+      this.#begin();
       this.#adapting = this.#adapting.then(() => this.#adapt(generation));
     }, wait);
   }
 
+  /** Everybody stands at the start. */
+  #begin(): void {
+    this.#playback.stop();
+    this.#lanes.forEach((lane) => {
+      lane.aim(this.#task);
+      lane.show(0, 0);
+    });
+    if (this.#spec) this.#curve.show(this.#lanes, this.#spec, this.#task, 0, 0);
+    performance.mark("start again");
+  }
+
   async #adapt(generation: number): Promise<void> {
-    const [env, task] = [this.#spec?.name, [...this.#task]];
-    if (generation !== this.#generation || env === undefined) {
+    const [spec, task, lanes] = [this.#spec, [...this.#task], this.#lanes];
+    if (generation !== this.#generation || spec === undefined) {
       return;
     }
-    this.#chosen();
-    this.#playback.stop();
     this.#tell("Adapting …");
+    this.#mark("ready", "Adapt");
+    const outdated = (): boolean => generation !== this.#generation || !this.#entered;
+    let whole = false;
     try {
-      for (const card of this.#shown) {
-        await card.adapt(task, this.#seed);
-        if (generation !== this.#generation) {
-          return;
-        }
-        card.show(0, 0);
+      // First moments of all come before the rest of any, so that all begin at once.
+      for (const lane of lanes) {
+        await lane.begin(this.#seed);
+        if (outdated()) return;
       }
-      this.#play(PLACES[env]!.pace);
+      if (!reducedMotion()) this.#film(spec, task, lanes, () => whole);
+      for (const lane of lanes) {
+        await lane.finish(this.#seed);
+        if (outdated()) return;
+      }
+      whole = true;
+      this.#curve.fit(lanes);
+      if (reducedMotion()) this.#film(spec, task, lanes, () => whole);
     } catch (error) {
       this.#tell((error as Error).message);
     }
   }
 
-  #play(pace: number): void {
-    const cards = this.#shown;
-    this.#tell("Adapted. Playing it step by step …");
-    if (this.#watching) {
-      this.#watching = false;
-      cards[0]?.root.scrollIntoView({ block: "nearest", behavior: reducedMotion() ? "auto" : "smooth" });
-    }
+  /** Plays what is known; until all is, there is more to come. */
+  #film(spec: SpecInfo, task: readonly number[], lanes: readonly Lane[], whole: () => boolean): void {
+    const most = (): number => Math.max(...lanes.map(({ stages }) => stages));
+    this.#curve.fit(lanes);
+    this.#tell("Adapting, step by step …");
+    this.#mark("training", "Pause");
     this.#playback.play({
-      stages: Math.max(...cards.map(({ stages }) => stages)),
-      steps: Math.max(...cards.map(({ steps }) => steps)),
-      pace,
-      show: (stage, step) => cards.forEach((card) => card.show(stage, step)),
-      ended: () => this.#tell("Done. ", cards.map(({ name, summary }) => `${name}: ${summary}.`).join(" ")),
+      stages: () => most() + (whole() ? 0 : 1),
+      known: () => (whole() ? most() : Math.min(...lanes.map(({ stages }) => stages))),
+      steps: Math.max(...lanes.map(({ steps }) => steps)),
+      pace: TASK_KINDS[spec.name]!.pace,
+      show: (stage, step) => {
+        lanes.forEach((lane) => lane.show(stage, step));
+        this.#curve.show(lanes, spec, task, stage, step);
+      },
+      ended: () => {
+        this.#mark("finished", "Again");
+        this.#tell("Adapted. Try another task.", lanes.map(({ name, summary }) => `${name}: ${summary}.`).join(" "));
+      },
     });
   }
 
-  /** Says something; results are read out alone, for the cards show them, and a long text would push these away. */
+  /** Says something; results are read out alone, for the lanes show them. */
   #tell(text: string, results = ""): void {
     say(this.#told, text);
     say(this.#results, results);
@@ -276,14 +252,20 @@ export class AdaptRoom implements RoomView {
 }
 
 /** A task from an address, if it is one of this environment. */
-function fitting(spec: SpecInfo, task: readonly number[] | undefined): number[] | undefined {
+function fitting(spec: SpecInfo, task: readonly number[] | undefined): readonly number[] | undefined {
   const fits =
     task?.length === spec.task.length &&
     spec.task.every(({ low, high }, i) => task[i]! >= (low ?? -Infinity) && task[i]! <= (high ?? Infinity));
-  return task && fits ? [...task] : undefined;
+  return fits ? task : undefined;
 }
 
-function named(dim: string): string {
-  const arm = /^chance_(\d+)$/.exec(dim);
-  return arm ? `Arm ${Number(arm[1]) + 1} pays` : dim.replaceAll("_", " ");
+/** Who somebody is, and how it was made. */
+function introduced({ name, about, command }: Contestant): HTMLElement[] {
+  const id = name.toLowerCase().replaceAll(" ", "-");
+  const how =
+    command === undefined
+      ? []
+      : [element("details", {}, element("summary", {}, "How it was made"), element("pre", {}, command))];
+  const who = element("p", {}, element("b", {}, `${name}. `), about);
+  return [element("div", { "data-testid": `who-${id}` }, who, ...how)];
 }
