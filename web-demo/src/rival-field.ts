@@ -9,7 +9,7 @@ export class RivalField {
 
   constructor(onChange: () => void) {
     const key = element("i", { class: "key two", "aria-hidden": "true" });
-    this.root = element("div", { class: "lane" }, key, this.#select);
+    this.root = element("div", { class: "against" }, key, this.#select);
     this.#select.addEventListener("change", onChange);
   }
 
