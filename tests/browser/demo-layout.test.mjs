@@ -194,7 +194,7 @@ test("the code that is shown is the call that makes the run", () =>
     "#room=learn&env=cartpole",
     async (page) => {
       await ready(page);
-      assert.deepEqual(await called(page), { algorithm: "ppo", env: "cartpole" });
+      assert.deepEqual(await called(page), { algorithm: "ppo", env: "cartpole", steps: 4_000_000 });
       const hash = "#room=learn&env=pendulum&algorithm=trpo&seed=3&steps=900&device=cpu";
       await page.goto(page.url().replace(/#.*/, `${hash}&set.gamma=0.97&set.hidden=32,16`));
       await until(page.locator("#learn").getByTestId("code"), /trpo/);

@@ -50,20 +50,20 @@ test("a rival trains beside one's own run: a dashed orange line, an agent on the
       await noteLines(page);
       // Those with a recorded run come first.
       const offered = await room.getByTestId("rival").locator("option").allTextContents();
-      assert.deepEqual(offered.slice(0, 2), ["Race against …", "against DQN"]);
+      assert.deepEqual(offered.slice(0, 2), ["Race against …", "against A2C"]);
       assert.ok(offered.length > 5 && !offered.includes("against PPO"), offered.join());
-      await room.getByTestId("rival").selectOption("dqn");
-      await page.waitForFunction(() => /rival=dqn/.test(location.hash), undefined, PATIENCE);
+      await room.getByTestId("rival").selectOption("a2c");
+      await page.waitForFunction(() => /rival=a2c/.test(location.hash), undefined, PATIENCE);
       // Before a run, both recorded ones, in grey.
       await until(described(page), /the rival's, recorded: .*; recorded: /);
-      await drew(page, { text: "DQN, recorded", colour: "#56606c" });
+      await drew(page, { text: "A2C, recorded", colour: "#56606c" });
       await until(room.getByTestId("latest"), LEAD);
       while ((await orange(page)) === 0) await page.waitForTimeout(50);
 
       await room.getByTestId("train").click();
       await until(described(page), /the rival's: \S+ at first.*yours: \S+ at first/);
       await drew(page, { colour: "#d55e00", dash: "7 5" });
-      await drew(page, { text: "DQN", colour: "#a84700" });
+      await drew(page, { text: "A2C", colour: "#a84700" });
       await drew(page, { text: "PPO", colour: "#005587" });
       await until(room.getByTestId("latest"), LEAD);
       assert.ok((await orange(page)) > 0);

@@ -25,7 +25,7 @@ test("Learn trains CartPole: the curve rises, the pictures move, the figures are
 
     await room.getByTestId("train").click();
     await until(room.getByTestId("status"), /^Paused/);
-    await until(page.getByTestId("speed"), /^0 steps/);
+    await until(page.getByTestId("speed"), /^Ready/);
     await page.waitForTimeout(500);
     const held = await room.getByTestId("figures").textContent();
     await page.waitForTimeout(500);

@@ -37,7 +37,7 @@ export class Speed {
   /** Nothing is trained. */
   rest(): void {
     this.#told = 0;
-    say(this.#figure, "0 steps/s");
+    say(this.#figure, "Ready");
     this.#box.classList.remove("busy");
   }
 }

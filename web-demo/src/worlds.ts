@@ -12,7 +12,7 @@ export interface World {
 export const WORLDS: Record<string, World> = {
   "half-cheetah": {
     name: "Cheetah",
-    headline: "Watch a cheetah\nlearn to run.",
+    headline: "A cheetah learns\nto run in a minute.",
     state: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
   },
   acrobot: { name: "Acrobot", headline: "Watch two links\nlearn to swing up.", state: [2.2, 0.9, 0, 0] },
@@ -41,7 +41,7 @@ export const STORIES: Record<string, string> = {
   "bit-flip": "Flip bits until the lower row equals the upper one. Each step that does not get there costs a point.",
   "point-origin": "Move the point to the middle. Each step costs its distance from there.",
   "half-cheetah":
-    "Six motors in the legs, and nobody says how to run: speed is reward, effort costs. It takes a minute on one core, " +
+    "Six motors in the legs, and nobody says how to run: speed is reward, effort costs. A minute is enough on one core, " +
     "without a graphics card.",
   hopper:
     "Hop to the right on one leg. A point for each step that it stands, and speed; 3,800 is what its authors ask.",
