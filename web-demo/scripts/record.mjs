@@ -57,7 +57,8 @@ async function record(env, algorithm) {
   }
   await run.dispose();
   if (kept.length < AGES.length) {
-    throw new Error(`${algorithm} on ${env} ended after ${seconds.toFixed(0)} s: give it more steps in src/recipes.json`);
+    const end = `${algorithm} on ${env} ended after ${seconds.toFixed(0)} s`;
+    throw new Error(`${end}: give it more steps in src/recipes.json`);
   }
   const ages = [];
   for (const { age, bytes, envSteps } of kept) {

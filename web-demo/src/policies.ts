@@ -30,7 +30,7 @@ const NAVIGATION =
   "--set meta_batch=20 --set gamma=0.99 --set outer_steps=5 --set clip_eps=0.3 --set inner_kl_coef=0.01 --set " +
   "learning_rate=2e-3";
 
-/** The policies that are compared in each environment. The commands are those that made the files in `public/policies`. */
+/** The policies that are compared in each environment. Their commands made the files in `public/policies`. */
 const LINES: Record<string, Line> = {
   navigation: {
     algorithm: "promp",

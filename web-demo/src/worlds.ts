@@ -41,8 +41,8 @@ export const STORIES: Record<string, string> = {
   "bit-flip": "Flip bits until the lower row equals the upper one. Each step that does not get there costs a point.",
   "point-origin": "Move the point to the middle. Each step costs its distance from there.",
   "half-cheetah":
-    "Six motors in the legs, and nobody says how to run: speed is reward, effort costs. A minute is enough on one core, " +
-    "without a graphics card.",
+    "Six motors in the legs, and nobody says how to run: speed is reward, effort costs. A minute is enough, on " +
+    "one core, without a graphics card.",
   hopper:
     "Hop to the right on one leg. A point for each step that it stands, and speed; 3,800 is what its authors ask.",
   walker2d: "Walk to the right on two legs. A point for each step that it stands, and speed.",
