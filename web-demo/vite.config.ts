@@ -1,5 +1,5 @@
 import { defineConfig } from "vite";
-import { offline } from "./offline/plugin.js";
+import { offline } from "./build/offline.js";
 
 export default defineConfig({
   // Relative, so that the built page works in any folder of any server.

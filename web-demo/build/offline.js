@@ -24,7 +24,7 @@ export function offline() {
       const found = files(out).filter((file) => file !== "service-worker.js");
       const version = createHash("sha256");
       for (const file of found) version.update(file).update(readFileSync(join(out, file)));
-      const source = readFileSync(join(root, "offline/service-worker.js"), "utf8");
+      const source = readFileSync(join(root, "build/service-worker.js"), "utf8");
       // The page itself goes by the name of its folder, too.
       const text = source
         .replace("/* files */ []", JSON.stringify(["./", ...found]))

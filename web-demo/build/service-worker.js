@@ -1,5 +1,5 @@
 // Serves the page without a network: fetches every file of it ahead, and answers from these copies.
-// The build puts the page's own files and a mark of what is in them here (offline/plugin.js).
+// The build puts the page's own files and a mark of what is in them here (build/offline.js).
 const FILES = /* files */ [];
 const VERSION = /* version */ "";
 
