@@ -5,10 +5,12 @@
 //
 //   node scripts/record-meta.mjs [ENVIRONMENT]
 //
-// Trains as the page does, by the package and with the page's settings, on one core and without WebGPU. Build the
-// package first (scripts/build-package.sh) and run it on a quiet machine: seconds are what is recorded.
+// Trains as the page does, by the package and with the page's settings, on one core and without WebGPU. Seconds are
+// those that the processor worked, so that other work beside it does not count. Build the package first
+// (scripts/build-package.sh).
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { loadPolicy, train } from "quickstudy";
+import { Stopwatch } from "./stopwatch.mjs";
 
 const RUNS = [
   ["navigation", "promp"],
@@ -45,20 +47,25 @@ async function record(env, algorithm) {
   const config = settings === undefined ? {} : { config: settings };
   const run = train({ algorithm, env, seed: SEED, device: "cpu", ...config, steps: STEPS, paused: true });
   const session = await run.session;
-  const rows = [];
+  const [rows, watch] = [[], new Stopwatch()];
   let bytes;
-  // Training stands still while it is measured: its seconds are those of training alone.
-  const look = async (seconds) => {
+  // Training stands still while it is measured: its seconds are those of training alone, with the iteration that had
+  // begun.
+  const look = async () => {
     run.pause();
     [bytes] = await session.policyBytes();
+    watch.stop();
+    const { seconds } = watch;
     const { before, after } = await measured(bytes);
     rows.push([rounded(seconds, 3), session.envSteps, rounded(before, 4), rounded(after, 4)]);
     console.log(`${env} by ${algorithm}: ${rows.at(-1).join(", ")}`);
+    watch.start();
     run.resume();
   };
-  await look(0);
-  for await (const { seconds } of run) {
-    if (seconds >= EVERY * rows.length || seconds >= SECONDS) await look(seconds);
+  await look();
+  for await (const _ of run) {
+    const { seconds } = watch;
+    if (seconds >= EVERY * rows.length || seconds >= SECONDS) await look();
     if (seconds >= SECONDS) break;
   }
   await run.dispose();

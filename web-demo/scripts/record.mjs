@@ -9,6 +9,7 @@
 // (scripts/build-package.sh).
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { catalogue, loadPolicy, train } from "quickstudy";
+import { Stopwatch } from "./stopwatch.mjs";
 
 /** Seconds of training after which the policy is kept. */
 const AGES = [0, 10, 60];
@@ -21,11 +22,6 @@ const [recipes, worlds] = [read("../src/recipes.json"), read("../src/recorded.js
 const { version } = read("../node_modules/quickstudy/package.json");
 const folder = new URL("../public/recorded/", import.meta.url);
 const mean = (list) => list.reduce((sum, value) => sum + value, 0) / list.length;
-/** Seconds that this process has worked. */
-const worked = () => {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1e6;
-};
 const rounded = (value, digits) => Number(value.toPrecision(digits));
 
 /** Trains one learner for the last age's seconds; gives what is to be written. */
@@ -35,19 +31,19 @@ async function record(env, algorithm) {
   const options = most === undefined ? made : { ...made, steps: most };
   const run = train({ ...options, paused: true });
   const session = await run.session;
-  const [kept, curve] = [[], []];
-  let [seconds, since] = [0, 0];
+  const [kept, curve, watch] = [[], [], new Stopwatch()];
   // Training stands still while a policy is kept: its seconds are those of training alone.
   const keep = async (age) => {
     run.pause();
     const [bytes] = await session.policyBytes();
+    watch.stop();
     kept.push({ age, bytes, envSteps: session.envSteps });
-    since = worked() - seconds;
+    watch.start();
     run.resume();
   };
   await keep(AGES[0]);
   for await (const { envSteps, returnMean } of run) {
-    seconds = worked() - since;
+    const { seconds } = watch;
     if (Number.isFinite(returnMean) && seconds >= (curve.at(-1)?.[0] ?? -1) + 0.5) {
       curve.push([rounded(seconds, 3), envSteps, rounded(returnMean, 4)]);
     }
@@ -57,7 +53,7 @@ async function record(env, algorithm) {
   }
   await run.dispose();
   if (kept.length < AGES.length) {
-    const end = `${algorithm} on ${env} ended after ${seconds.toFixed(0)} s`;
+    const end = `${algorithm} on ${env} ended after ${watch.seconds.toFixed(0)} s`;
     throw new Error(`${end}: give it more steps in src/recipes.json`);
   }
   const ages = [];
