@@ -162,15 +162,3 @@ test("a link that is loaded again shows the same world, learner, rival, second a
     },
     desktop,
   ));
-
-test("a room that is asked for while the playhead moves is entered", () =>
-  inRoom("#room=learn&env=cartpole", async (page) => {
-    await until(page.locator("#learn-when"), /of training/);
-    await page.evaluate(() => {
-      document.querySelector("nav [data-room=adapt]").click();
-      // The address is written before the browser has told that it changed.
-      const slider = document.querySelector("#learn [role=slider]");
-      slider.dispatchEvent(new KeyboardEvent("keydown", { key: "Home", bubbles: true }));
-    });
-    await page.locator("#adapt").waitFor(PATIENCE);
-  }));

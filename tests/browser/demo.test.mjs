@@ -264,3 +264,15 @@ for (const [look, context] of LOOKS) {
       { context },
     ));
 }
+
+test("a room that is asked for is entered, also when the one before writes the address meanwhile", () =>
+  inRoom("#room=learn&env=cartpole", async (page) => {
+    await until(page.locator("#learn").getByTestId("status"), /Ready/);
+    await page.evaluate(() => {
+      const [link, seed] = ["nav [data-room=adapt]", "#learn [data-testid=seed]"].map((at) => document.querySelector(at));
+      link.click();
+      // The browser has yet to tell that the address changed. A field that says what it said makes the room write it.
+      for (const type of ["input", "change"]) seed.dispatchEvent(new Event(type, { bubbles: true }));
+    });
+    await page.locator("#adapt").waitFor(PATIENCE);
+  }));

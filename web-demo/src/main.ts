@@ -57,7 +57,8 @@ class Page {
 
   #write(): void {
     const room = this.#room;
-    if (room) {
+    // An address that names another room was asked for by somebody, and is about to be followed.
+    if (room && parse(location.hash).room === room) {
       const hash = format({ room, choices: this.#made.get(room)?.choices ?? {} });
       history.replaceState(null, "", hash + shownAs());
     }
