@@ -1,12 +1,14 @@
 // The web demo in Firefox, where there is one: QUICKSTUDY_REQUIRE_FIREFOX=1 makes a missing one a failure.
 import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
 import { test } from "node:test";
 import { DEMO, PATIENCE } from "./harness/demo.mjs";
 import { executable, inFirefox } from "./harness/firefox.mjs";
 import { serve } from "./harness/server.mjs";
 
 const missing = executable() === undefined && process.env.QUICKSTUDY_REQUIRE_FIREFOX !== "1";
-const shot = (name) => new URL(`screenshots/firefox-${name}.png`, import.meta.url).pathname;
+const SCREENS = new URL("screenshots/", import.meta.url);
+const shot = (name) => new URL(`firefox-${name}.png`, SCREENS).pathname;
 
 /** Waits until the text of an element matches. */
 const says = (page, selector, pattern) =>
@@ -19,6 +21,7 @@ const says = (page, selector, pattern) =>
 
 test("Firefox shows every room, trains, and adapts", { skip: missing && "there is no Firefox here" }, async () => {
   const server = await serve({ "/": `${DEMO}dist` });
+  mkdirSync(SCREENS, { recursive: true });
   try {
     await inFirefox(server.url, async (page) => {
       await says(page, "#learn-when", /^After 60 s/);
