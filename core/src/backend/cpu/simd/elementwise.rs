@@ -197,10 +197,10 @@ pub(super) unsafe fn code_body(code: Code, dst: *mut f32, [a, b, c]: [Spaced; 3]
             // SAFETY: see above.
             unsafe {
                 match code {
-                    $(code if code == Code::unary(UnaryOp::$unary) => {
+                    $(code if code == const { Code::unary(UnaryOp::$unary) } => {
                         store(dst, Map1::<ops::$unary, _>(a, PhantomData), len)
                     })*
-                    $(code if code == Code::binary(BinaryOp::$binary) => {
+                    $(code if code == const { Code::binary(BinaryOp::$binary) } => {
                         store(dst, Map2::<ops::$binary, _, _>(a, b, PhantomData), len)
                     })*
                     Code::SELECT => store(dst, Choose(a, b, c), len),

@@ -126,7 +126,7 @@ pub(super) unsafe fn body(ops: &[Operation], bench: &mut Bench<'_>, steps: &mut 
     let Bench { bases, feeds, rows, lanes } = bench;
     // SAFETY: by the caller's promise.
     unsafe {
-        let [scratch, splats] = [SCRATCH, SPLATS].map(|base| bases[base as usize].values);
+        let (scratch, splats) = (bases[SCRATCH as usize].values, bases[SPLATS as usize].values);
         for step in 0..steps.len {
             if steps.until.is_some_and(|until| until.holds(scratch, *rows)) {
                 return step;
@@ -156,7 +156,7 @@ unsafe fn one(op: &Operation, bases: &[ValuesAt], rows: usize, lanes: usize) {
     // SAFETY: by the promise of `body`; what is past the lanes that count belongs to the same blocks.
     unsafe {
         let len = (op.blocks as usize * lanes).next_multiple_of(LANES);
-        let (dst, [a, b, c]) = (at(op.dst[0], bases), [0, 1, 2].map(|i| at(op.src[i], bases)));
+        let (dst, a, b, c) = (at(op.dst[0], bases), at(op.src[0], bases), at(op.src[1], bases), at(op.src[2], bases));
         let to = dst.values.cast_mut();
         match op.code {
             THREEFRY => threefry_body(to, at(op.dst[1], bases).values.cast_mut(), [a, b, c, at(op.src[3], bases)], len),
