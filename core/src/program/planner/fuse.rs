@@ -2,6 +2,7 @@
 
 use super::flow::{Class, Flow, Use};
 use super::inline::Inlined;
+use super::reach::Reach;
 use crate::program::plan::Kind;
 use crate::program::views::fold;
 use crate::tensor::{NodeId, Op};
@@ -37,8 +38,7 @@ pub(super) struct Groups {
     pub deps: Vec<Vec<usize>>,
     /// The group of each item, if it has one.
     pub of: Vec<Option<usize>>,
-    seen: Vec<u32>,
-    stamp: u32,
+    reach: Reach,
 }
 
 /// How many buffers a kernel may bind.
@@ -54,7 +54,7 @@ pub(super) struct Cap {
 #[inline(never)]
 pub(super) fn group(flow: &Flow<'_>, inlined: &Inlined, cap: Cap) -> Groups {
     let n = flow.items.len();
-    let mut groups = Groups { list: Vec::new(), deps: Vec::new(), of: vec![None; n], seen: Vec::new(), stamp: 0 };
+    let mut groups = Groups { list: Vec::new(), deps: Vec::new(), of: vec![None; n], reach: Reach::default() };
     for i in in_order(flow, inlined) {
         let place = match flow.items[i].class {
             Class::Map | Class::Store | Class::Copy => groups.for_map(flow, inlined, i, cap),
@@ -89,31 +89,15 @@ fn in_order(flow: &Flow<'_>, inlined: &Inlined) -> Vec<usize> {
 }
 
 impl Groups {
-    /// Tells whether group `from` needs group `to`, through others or directly.
-    pub(super) fn depends(&mut self, from: usize, to: usize) -> bool {
-        if from == to {
-            return true;
-        }
-        self.stamp += 1;
-        self.seen.resize(self.list.len(), 0);
-        let mut stack = vec![from];
-        while let Some(x) = stack.pop() {
-            for d in &self.deps[x] {
-                if *d == to {
-                    return true;
-                }
-                if std::mem::replace(&mut self.seen[*d], self.stamp) != self.stamp {
-                    stack.push(*d);
-                }
-            }
-        }
-        false
+    /// Tells whether group `from` is group `to` or needs it, through others or directly.
+    pub(super) fn depends(&self, from: usize, to: usize) -> bool {
+        from == to || self.reach.is_before(to, from)
     }
 
     /// A kernel that a map can join: the last one that computes an operand at the same index, else an unrelated one
     /// of the same shape.
     #[inline(never)]
-    fn for_map(&mut self, flow: &Flow<'_>, inlined: &Inlined, i: usize, cap: Cap) -> Option<usize> {
+    fn for_map(&self, flow: &Flow<'_>, inlined: &Inlined, i: usize, cap: Cap) -> Option<usize> {
         let item = &flow.items[i];
         let mut near: Vec<usize> = inlined.needs[i]
             .iter()
@@ -146,7 +130,7 @@ impl Groups {
 
     /// A reduction of the same axes of the same shape.
     #[inline(never)]
-    fn for_reduction(&mut self, flow: &Flow<'_>, inlined: &Inlined, i: usize, cap: Cap) -> Option<usize> {
+    fn for_reduction(&self, flow: &Flow<'_>, inlined: &Inlined, i: usize, cap: Cap) -> Option<usize> {
         let stages = stages(flow, inlined, i);
         for k in (0..self.list.len()).rev().take(LOOK_BACK) {
             let g = &self.list[k];
@@ -163,7 +147,7 @@ impl Groups {
     }
 
     #[inline(never)]
-    fn may_join(&mut self, flow: &Flow<'_>, inlined: &Inlined, i: usize, k: usize, cap: Cap) -> bool {
+    fn may_join(&self, flow: &Flow<'_>, inlined: &Inlined, i: usize, k: usize, cap: Cap) -> bool {
         // Results of calls have rows of their own width: nothing else is computed with them.
         if self.list[k].items.iter().any(|x| flow.items[*x].class == Class::Call) {
             return false;
@@ -226,7 +210,7 @@ impl Groups {
             let stages = if kind == Kind::Reduce { stages(flow, inlined, i) } else { Vec::new() };
             let space = flow.items[i].space;
             self.list.push(Group { kind, space, items: Vec::new(), reads: Vec::new(), stages, axes: axes(flow, i) });
-            self.deps.push(Vec::new());
+            self.push_waiting_for_none();
             self.list.len() - 1
         });
         self.list[k].items.push(i);
@@ -260,6 +244,7 @@ impl Groups {
     pub(super) fn add_dep(&mut self, k: usize, first: usize) {
         if !self.deps[k].contains(&first) {
             self.deps[k].push(first);
+            self.reach.add(k, first);
         }
     }
 
@@ -267,8 +252,13 @@ impl Groups {
     pub(super) fn add_copy(&mut self, space: usize) -> usize {
         let (items, reads, stages, axes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         self.list.push(Group { kind: Kind::Map, space, items, reads, stages, axes });
-        self.deps.push(Vec::new());
+        self.push_waiting_for_none();
         self.list.len() - 1
+    }
+
+    fn push_waiting_for_none(&mut self) {
+        self.deps.push(Vec::new());
+        self.reach.push();
     }
 
     /// Buffers that a kernel of these items binds.
@@ -323,7 +313,8 @@ impl Groups {
         if !changed {
             return;
         }
-        self.deps = vec![Vec::new(); self.list.len()];
+        (self.deps, self.reach) = (Vec::new(), Reach::default());
+        (0..self.list.len()).for_each(|_| self.push_waiting_for_none());
         for k in 0..self.list.len() {
             self.list[k].reads.clear();
             for i in &self.list[k].items {

@@ -27,6 +27,7 @@ mod inline;
 mod memory;
 mod options;
 mod order;
+mod reach;
 mod scope;
 #[cfg(test)]
 mod tests;
