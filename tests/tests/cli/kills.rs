@@ -183,7 +183,7 @@ fn a_killed_start_of_a_stack_goes_on_or_begins_anew() {
 
 #[test]
 fn a_killed_start_of_a_stack_with_replay_memories_goes_on_or_begins_anew() {
-    kill_starts(&sandbox(), &format!("{DQN} --seed 0..3"));
+    kill_starts(&sandbox(), &format!("{DQN} --seed 0..2"));
 }
 
 /// Kills a resume that makes more steps at every point. Then it is resumed without saying so again.
@@ -231,7 +231,7 @@ fn a_killed_resume_of_a_stack_does_not_forget_its_steps() {
 
 #[test]
 fn a_killed_resume_of_a_stack_with_replay_memories_does_not_forget_its_steps() {
-    kill_resumes(&format!("{DQN} --seed 0..3"), "64");
+    kill_resumes(&format!("{DQN} --seed 0..2"), "64");
 }
 
 /// Kills a run that goes on from kept snapshots at every point. Then it is resumed, and in a copy of

@@ -145,39 +145,54 @@ static TURNED_TRPO: AlgorithmDef = AlgorithmDef {
     ..TRPO
 };
 
-/// A policy that does not see the speed of the pole's fall can only balance it for long by remembering earlier angles.
-#[test]
-fn memories_balance_a_pole_whose_speed_is_not_seen_and_policies_without_one_do_not() {
-    let learn = |algorithm: &'static AlgorithmDef, cell: &str, budget: u64, more: &str| {
-        let settings = format!("{more}cell = \"{cell}\"\n");
-        let mut session = session(algorithm, "cartpole-no-velocities", &[0, 1, 2], budget, &settings);
-        while !session.done() {
-            session.step_blocking().unwrap();
-        }
-        let returns = mean_returns(&mut session);
-        println!("{}, {cell}: {returns:?}", algorithm.name);
-        returns
-    };
-    // Half the passes of the preset with steps of twice the size, on rollouts twice as wide: that takes less time.
-    let of_ppo = "envs = 16\nepochs = 10\nlearning_rate = 0.002\nunits = 16\nhidden = [32]\n";
-    for cell in ["gru", "lstm"] {
-        let returns = learn("ppo".definition().unwrap(), cell, 40_000, of_ppo);
-        assert!(returns[1] > 150.0, "ppo, {cell}: {returns:?}");
+/// Returns of three seeds in order, of policies that do not see the speed of the pole's fall: they can only balance it
+/// for long by remembering earlier angles.
+fn without_velocities(algorithm: &'static AlgorithmDef, cell: &str, budget: u64, more: &str) -> Vec<f64> {
+    let settings = format!("{more}cell = \"{cell}\"\n");
+    let mut session = session(algorithm, "cartpole-no-velocities", &[0, 1, 2], budget, &settings);
+    while !session.done() {
+        session.step_blocking().unwrap();
     }
-    let returns = learn("ppo".definition().unwrap(), "none", 40_000, of_ppo);
+    let returns = mean_returns(&mut session);
+    println!("{}, {cell}: {returns:?}", algorithm.name);
+    returns
+}
+
+/// Checks that policies with a memory balance, and that those without one and those of the turned update do not.
+fn only_memories_balance([algorithm, turned]: [&'static AlgorithmDef; 2], budget: u64, more: &str) {
+    let more = &format!("{more}units = 16\nhidden = [16]\n");
+    let returns = without_velocities(algorithm, "gru", budget, more);
+    assert!(returns[1] > 150.0, "{}, {more}: {returns:?}", algorithm.name);
+    for (fails, cell) in [(algorithm, "none"), (turned, "gru")] {
+        let returns = without_velocities(fails, cell, budget, more);
+        assert!(returns[2] < 100.0, "{}, {cell}, {more}: {returns:?}", fails.name);
+    }
+}
+
+#[test]
+fn memories_of_ppo_balance_a_pole_whose_speed_is_not_seen_and_policies_without_one_do_not() {
+    // Half the passes of the preset with steps of twice the size, on rollouts twice as wide: that takes less time.
+    let settings = "envs = 16\nepochs = 10\nlearning_rate = 0.002\nunits = 16\nhidden = [32]\n";
+    let returns = |cell| without_velocities("ppo".definition().unwrap(), cell, 40_000, settings);
+    for cell in ["gru", "lstm"] {
+        let returns = returns(cell);
+        assert!(returns[1] > 150.0, "{cell}: {returns:?}");
+    }
+    let returns = returns("none");
     assert!(returns[2] < 100.0, "{returns:?}");
-    let of_trpo = "envs = 8\nhorizon = 128\nminibatches = 4\ncurvature_share = 0.25\n";
-    for (algorithm, turned, budget, more) in [
-        (&VPG, &TURNED_VPG, 120_000, "learning_rate_schedule = \"linear\"\n"),
-        (&VPG, &TURNED_VPG, 120_000, "baseline = \"linear_feature\"\nhorizon = 250\n"),
-        (&TRPO, &TURNED_TRPO, 60_000, of_trpo),
-    ] {
-        let more = &format!("{more}units = 16\nhidden = [16]\n");
-        let returns = learn(algorithm, "gru", budget, more);
-        assert!(returns[1] > 150.0, "{}, {more}: {returns:?}", algorithm.name);
-        for (fails, cell) in [(algorithm, "none"), (turned, "gru")] {
-            let returns = learn(fails, cell, budget, more);
-            assert!(returns[2] < 100.0, "{}, {cell}, {more}: {returns:?}", fails.name);
-        }
+}
+
+#[test]
+#[ignore = "a minute: cargo test -p quickstudy-tests --test algorithms -- --ignored memories_of_trpo"]
+fn memories_of_trpo_balance_a_pole_whose_speed_is_not_seen() {
+    let settings = "envs = 8\nhorizon = 128\nminibatches = 4\ncurvature_share = 0.25\n";
+    only_memories_balance([&TRPO, &TURNED_TRPO], 60_000, settings);
+}
+
+#[test]
+#[ignore = "a minute: cargo test -p quickstudy-tests --test algorithms -- --ignored memories_of_vpg"]
+fn memories_of_vpg_balance_a_pole_whose_speed_is_not_seen() {
+    for settings in ["learning_rate_schedule = \"linear\"\n", "baseline = \"linear_feature\"\nhorizon = 250\n"] {
+        only_memories_balance([&VPG, &TURNED_VPG], 120_000, settings);
     }
 }

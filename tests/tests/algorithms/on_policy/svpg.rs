@@ -237,17 +237,17 @@ fn learned(def: &'static AlgorithmDef, env: &str, steps_of_each: u64, settings: 
     means
 }
 
-const OF_A2C: &str = "num_particles = 4\ntemperature = 1.0\n";
+const OF_A2C: &str = "num_particles = 2\ntemperature = 1.0\n";
 
 #[test]
 fn it_learns_cartpole() {
-    assert!(learned(&SVPG, "cartpole", 400_000, OF_A2C)[1] >= 150.0);
+    assert!(learned(&SVPG, "cartpole", 250_000, OF_A2C)[1] >= 150.0);
 }
 
 /// Apart from the test that it learns, so that both are run at once: each takes long.
 #[test]
 fn by_the_opposite_direction_it_does_not_learn_cartpole() {
-    assert!(learned(&REVERSED, "cartpole", 400_000, OF_A2C)[1] <= 60.0);
+    assert!(learned(&REVERSED, "cartpole", 250_000, OF_A2C)[1] <= 60.0);
 }
 
 const OF_TRPO: &str = "particle = \"trpo\"\noptimiser = \"adam\"\nlearning_rate = 1e-3\n\
@@ -262,6 +262,7 @@ fn particles_of_trpo_learn_cartpole_and_by_the_opposite_direction_they_do_not() 
 
 /// A policy that does not see the speed of the pole's fall has to remember earlier angles.
 #[test]
+#[ignore = "two minutes: cargo test -p quickstudy-tests --test algorithms -- --ignored particles_with_memories"]
 fn particles_with_memories_balance_a_pole_whose_speed_is_not_seen() {
     let sizes = "particle = \"trpo\"\noptimiser = \"adam\"\nlearning_rate = 1e-3\nnum_particles = 2\n\
                  temperature = 1.0\nnormalise_advantages = true\nenvs = 8\nhorizon = 128\nminibatches = 4\n\
