@@ -28,15 +28,12 @@ const asFlags = (settings) =>
 const SETTINGS = { envs: 16, horizon: 32, minibatches: 4, epochs: 2 };
 const flags = asFlags(SETTINGS);
 
-const BODIES = ["half-cheetah", "inverted-double-pendulum"];
-
 test("one iteration on WebGPU and on WebAssembly leads to what the native processor computes", () =>
   withCli(async (cli, folder) => {
     for (const [algorithm, env, steps, settings, set] of [
       ["ppo", "cartpole", 512, SETTINGS, flags],
       ["ppo", "pendulum", 512, SETTINGS, flags],
       ["ppo", "half-cheetah", 512, SETTINGS, flags],
-      ["ppo", "inverted-double-pendulum", 512, SETTINGS, flags],
       ["dqn", "cartpole", 40, { ...MEMORY, train_freq: 1 }, asFlags({ ...MEMORY, train_freq: 1 })],
       ["td3", "pendulum", 40, { ...MEMORY, prioritised: true }, asFlags({ ...MEMORY, prioritised: true })],
       ["sac", "pendulum", 40, MEMORY, asFlags(MEMORY)],
@@ -65,8 +62,8 @@ test("one iteration on WebGPU and on WebAssembly leads to what the native proces
           const { kind, saved } = await page.evaluate(trainInPage, { options: { ...options, device } });
           assert.equal(kind, device);
           const off = distance(parameters(fromBase64(saved)), native);
-          // A body's contacts begin and end at numbers that are rounded otherwise on a GPU.
-          const most = BODIES.includes(env) && device === "gpu" ? 1e-4 : 1e-5;
+          // The cheetah's contacts begin and end at numbers that are rounded otherwise on a GPU.
+          const most = env === "half-cheetah" && device === "gpu" ? 1e-4 : 1e-5;
           assert.ok(off <= most, `${run} on ${device}: ‖θ − native‖ is ${off} of ‖native‖`);
         }
       });
