@@ -33,7 +33,7 @@ async function violations(page) {
   );
 }
 
-// Each size and each theme once: what is wrong with both together would be wrong with one of them.
+// Each size and each theme once: what fits does not hang on colours, nor contrast on the size.
 for (const [width, height, colorScheme] of [
   [1440, 900, "light"],
   [390, 844, "dark"],

@@ -41,7 +41,7 @@ fn seeds_train_as_if_alone_and_go_on_as_without_a_break() {
         let mut stacked = session(&run, &SEEDS);
         finish(&mut stacked);
         let whole = snapshots(&stacked);
-        // The first and the last: what they share with others would be before or after them.
+        // The first and the last row of the stack.
         for (index, seed) in SEEDS.into_iter().enumerate().step_by(2) {
             let mut alone = session(&run, &[seed]);
             finish(&mut alone);
