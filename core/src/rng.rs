@@ -104,6 +104,8 @@ pub mod streams {
     pub const TASK: u32 = stream("task");
     /// The particles of a seed, each of which draws by a key of its own.
     pub const PARTICLE: u32 = stream("particle");
+    /// A rank beside others that train the same parameters.
+    pub const RANK: u32 = stream("rank");
     /// Rollouts of whole episodes.
     pub const EPISODES: u32 = stream("episodes");
     /// Evaluation episodes.
@@ -264,6 +266,7 @@ mod tests {
             streams::EXPLORATION,
             streams::MINIBATCH,
             streams::PARTICLE,
+            streams::RANK,
             streams::REPLAY,
             streams::TASK,
             streams::EVAL,

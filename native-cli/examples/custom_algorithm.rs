@@ -123,7 +123,7 @@ impl Algorithm for Reinforce {
             sums: &["value_loss", "entropy"],
             stop: None,
         };
-        let end = descent.run(held.trained(), 1, &(), |parts, ()| {
+        let end = descent.run(it.context(), held.trained(), 1, &(), |parts, ()| {
             let (policy, value) = (self.policy.distribution(parts, obs), self.value.forward(parts, obs));
             let advantage = (returns - value).stop_gradient();
             let scale = (mean(advantage.square()) + 1e-8).sqrt().unsqueeze(2);

@@ -1,6 +1,5 @@
 //! Updates that are broken on purpose.
 
-use quickstudy_core::Tensor;
 use quickstudy_core::algo::off_policy::{Occasion, OffPolicy, Replay, UpdateOutcome};
 use quickstudy_core::algo::{Algorithm, Course, Held, Learned, Metrics, OnPolicy, OnPolicyLearner, StateEntry};
 use quickstudy_core::host::FleetSize;
@@ -10,6 +9,7 @@ use quickstudy_core::optim::Progress;
 use quickstudy_core::play::Iteration;
 use quickstudy_core::policy::{Acting, LayersConfig, Policy};
 use quickstudy_core::tensor::Named;
+use quickstudy_core::{Context, Tensor};
 
 /// An algorithm that makes its steps in the wrong direction.
 #[derive(Clone, Debug)]
@@ -58,14 +58,14 @@ impl<C: OffPolicy> OffPolicy for Turned<C> {
         self.0.period()
     }
 
-    fn update(&self, learner: C::Learner, occasion: Occasion<'_>) -> UpdateOutcome<C::Learner> {
+    fn update(&self, cx: &mut Context, learner: C::Learner, occasion: Occasion<'_>) -> UpdateOutcome<C::Learner> {
         let mut rates = occasion.rates.clone();
         for name in ["learning_rate", "policy_learning_rate"] {
             if let Some(rate) = occasion.rates.find(name) {
                 rates = rates.and(name, -rate);
             }
         }
-        self.0.update(learner, Occasion { rates: &rates, ..occasion })
+        self.0.update(cx, learner, Occasion { rates: &rates, ..occasion })
     }
 
     fn keep(&self, it: &mut Iteration<'_>, learner: &C::Learner) {

@@ -13,7 +13,7 @@ pub use crate::optim::Trained;
 pub(crate) use contract::check_variants;
 pub use contract::{
     Algorithm, AlgorithmDef, Configure, Course, Family, First, Held, IntoAlgorithm, Learned, Numbers, ParameterGroups,
-    Relation, StateEntry, Statistics, Training, update_parameters,
+    Relation, StateEntry, Statistics, Together, Training, merge_steps, update_parameters,
 };
 use contract::{Count, RunningEpisodes};
 pub(crate) use contract::{MOMENTS, RowAlgorithms, resized};

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::array::Array;
 use super::budget::{Budget, Leased, Purpose};
+#[cfg(not(target_arch = "wasm32"))]
+use super::ranks::Ranks;
 use super::{Backend, Buffer, Caps, Executable, Interrupt, Lease};
 use crate::program::{Footprint, Plan};
 use crate::{DType, Error, Result, Shortage};
@@ -18,6 +20,8 @@ pub struct Device {
     caps: Rc<Caps>,
     id: u64,
     budget: Rc<Budget>,
+    #[cfg(not(target_arch = "wasm32"))]
+    ranks: Option<Rc<dyn Ranks>>,
 }
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -28,7 +32,36 @@ impl Device {
         let caps = Rc::new(backend.caps());
         // All that can be addressed; WebAssembly's memory ends at 4 GiB.
         let limit = if caps.is_cpu { usize::MAX as u64 } else { u64::MAX };
-        Device { backend: Rc::new(backend), caps, id: NEXT.fetch_add(1, Ordering::Relaxed), budget: Budget::new(limit) }
+        Device {
+            backend: Rc::new(backend),
+            caps,
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            budget: Budget::new(limit),
+            #[cfg(not(target_arch = "wasm32"))]
+            ranks: None,
+        }
+    }
+
+    /// The same device as that of one rank among several, which train together.
+    #[cfg(not(target_arch = "wasm32"))]
+    #[must_use]
+    pub fn among(self, ranks: Rc<dyn Ranks>) -> Device {
+        let ranks = (ranks.count() > 1).then_some(ranks);
+        Device { ranks, ..self }
+    }
+
+    /// The ranks that train together, if there are several.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn ranks(&self) -> Option<&dyn Ranks> {
+        self.ranks.as_deref()
+    }
+
+    /// This rank's number and R, the number of ranks: 0 and 1, unless several train together.
+    pub fn rank(&self) -> [usize; 2] {
+        #[cfg(not(target_arch = "wasm32"))]
+        return self.ranks.as_ref().map_or([0, 1], |ranks| [ranks.rank(), ranks.count()]);
+        #[cfg(target_arch = "wasm32")]
+        [0, 1]
     }
 
     /// The processor, on `threads` threads (0: all that there are), with its best instruction set.

@@ -7,6 +7,8 @@ mod counters;
 pub mod cpu;
 mod device;
 mod interrupt;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod ranks;
 pub mod reference;
 
 use std::any::Any;
@@ -27,6 +29,8 @@ pub use counters::Counters;
 pub use device::Device;
 pub(crate) use device::{copied, room};
 pub use interrupt::{Interrupt, Reached};
+#[cfg(not(target_arch = "wasm32"))]
+pub use ranks::{Ranks, ThreadRanks};
 
 /// Properties and limits of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]

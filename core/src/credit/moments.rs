@@ -27,31 +27,45 @@ impl Moments {
     /// The first batch replaces the initial values. Chan, Golub and LeVeque 1979, eq. 2.1 in terms of variances.
     #[track_caller]
     pub fn merge(&self, batch: Tensor) -> Moments {
+        let Moments { mean, var, count } = Moments::of_rows(batch);
+        self.merge_moments(mean, var, count)
+    }
+
+    /// The moments of the rows of a batch `[S, B, D]`.
+    #[track_caller]
+    fn of_rows(batch: Tensor) -> Moments {
         let n = batch.size(1) as f64;
         let mean = batch.sum_keep(1) * (1.0 / n);
         let var = (batch - mean).square().sum_keep(1) * (1.0 / n);
         let columns = [batch.size(0), batch.size(2)];
-        let (mean, var) = (mean.reshape(&columns), var.reshape(&columns));
-        self.merge_moments(mean, var, Tensor::constant_f32(n))
+        Moments { mean: mean.reshape(&columns), var: var.reshape(&columns), count: Tensor::full(&[columns[0], 1], n) }
     }
 
     /// Merges the rows of a batch that are valid: `valid`, u32 `[S, B, 1]`, is not 0 there. At least one row must be.
     #[track_caller]
     pub fn merge_valid(&self, batch: Tensor, valid: Tensor) -> Moments {
+        let Moments { mean, var, count } = Moments::of_valid(batch, valid);
+        self.merge_moments(mean, var, count)
+    }
+
+    /// The moments of the rows of a batch that are valid.
+    #[track_caller]
+    fn of_valid(batch: Tensor, valid: Tensor) -> Moments {
         let columns = [batch.size(0), batch.size(2)];
         let rows = valid.to_f32().sum_keep(1);
         let mean = |x: Tensor| valid.select(x, Tensor::constant_f32(0.0)).sum_keep(1) / rows;
         let average = mean(batch);
         let var = mean((batch - average).square());
-        self.merge_moments(average.reshape(&columns), var.reshape(&columns), rows.reshape(&[columns[0], 1]))
+        let count = rows.reshape(&[columns[0], 1]);
+        Moments { mean: average.reshape(&columns), var: var.reshape(&columns), count }
     }
 
-    /// Merges steps `[T, S, N, D]`: all of them, or those where `valid`, u32 `[T, S, N, 1]`, is not 0.
+    /// The moments of steps `[T, S, N, D]`: of all of them, or of those where `valid`, u32 `[T, S, N, 1]`, is not 0.
     #[track_caller]
-    pub fn merge_steps(&self, steps: Tensor, valid: Option<Tensor>) -> Moments {
+    pub fn of_steps(steps: Tensor, valid: Option<Tensor>) -> Moments {
         match valid {
-            None => self.merge(by_seed(steps)),
-            Some(valid) => self.merge_valid(by_seed(steps), by_seed(valid)),
+            None => Moments::of_rows(by_seed(steps)),
+            Some(valid) => Moments::of_valid(by_seed(steps), by_seed(valid)),
         }
     }
 

@@ -7,6 +7,7 @@ use crate::Tensor;
 use crate::grad::value_and_grad_with;
 use crate::nn::Layout;
 use crate::optim::{GradientMoments, Optimiser, Trained, clip_by_norm, norm as length};
+use crate::program::Context;
 use crate::tensor::{Named, Tree, scan_tree, tree};
 
 /// Descends a loss, for stacked seeds at once. A gradient that is not finite is dropped and counted.
@@ -110,21 +111,26 @@ impl Descent<'_> {
 
     /// Makes `steps` steps from these parameters. `look` gives the loss at the slices of θ, from the step's row of
     /// `xs`.
+    ///
+    /// Where several ranks train together, each step follows the mean of their gradients, and what is seen are means
+    /// over them: of ranks that count their valid rows, each has the weight of its rows.
     #[track_caller]
     pub fn run<X: Tree>(
         &self,
+        cx: &mut Context,
         trained: Trained,
         steps: usize,
         xs: &X,
         look: impl FnOnce(&[Tensor], X) -> Look,
     ) -> Descended {
-        self.run_with(Between::default(), trained, steps, xs, look)
+        self.run_with(cx, Between::default(), trained, steps, xs, look)
     }
 
     /// Makes steps as [`run`](Descent::run), with more work between each gradient and its step.
     #[track_caller]
     pub fn run_with<X: Tree>(
         &self,
+        cx: &mut Context,
         between: Between<'_>,
         trained: Trained,
         steps: usize,
@@ -132,7 +138,7 @@ impl Descent<'_> {
         look: impl FnOnce(&[Tensor], X) -> Look,
     ) -> Descended {
         let (mut look, like) = (Some(look), xs);
-        self.run_by(between, trained, steps, &xs.flat(), &mut |parts, x| match look.take() {
+        self.run_by(cx, between, trained, steps, &xs.flat(), &mut |parts, x| match look.take() {
             Some(look) => look(parts, like.with(x)),
             None => Look { loss: Tensor::poison(), seen: Named::new() },
         })
@@ -143,6 +149,7 @@ impl Descent<'_> {
     #[track_caller]
     fn run_by(
         &self,
+        cx: &mut Context,
         between: Between<'_>,
         trained: Trained,
         steps: usize,
@@ -163,10 +170,18 @@ impl Descent<'_> {
             // A single step needs no loop, which would copy its state.
             let row = |x: &Tensor| x.reshape(x.shape().get(1..).unwrap_or_default());
             let x: Vec<Tensor> = xs.iter().map(row).collect();
-            return self.step(between, Tensor::constant_u32(0), init, &mut |parts| look(parts, &x));
+            return self.step(cx, between, Tensor::constant_u32(0), init, &mut |parts| look(parts, &x));
+        }
+        if cx.ranks() > 1 {
+            // The ranks meet in each step, which no program's loop can do.
+            let given = cx.begin_loop(steps, &init.flat());
+            let [t, carry @ ..] = &given[..] else { return init };
+            let x: Vec<Tensor> = xs.iter().map(|x| row_of(*x, *t)).collect();
+            let at = self.step(cx, between, *t, init.with(carry), &mut |parts| look(parts, &x));
+            return init.with(&cx.end_loop(&at.flat()));
         }
         let (end, _) = scan_tree(steps, &init, &xs.to_vec(), |t, at: Descended, x: Vec<Tensor>| {
-            (self.step(between, t, at, &mut |parts| look(parts, &x)), ())
+            (self.step(cx, between, t, at, &mut |parts| look(parts, &x)), ())
         });
         end
     }
@@ -174,6 +189,7 @@ impl Descent<'_> {
     #[track_caller]
     fn step(
         &self,
+        cx: &mut Context,
         between: Between<'_>,
         t: Tensor,
         at: Descended,
@@ -183,7 +199,13 @@ impl Descent<'_> {
             let Look { loss, seen } = look(parts);
             (loss.sum_all(), seen)
         });
-        let joined = self.layout.join(&grads);
+        let (joined, grads, seen) = match cx.ranks() {
+            1 => (self.layout.join(&grads), grads, seen),
+            _ => {
+                let (mean, seen) = of_ranks(cx, self.layout.join(&grads), seen);
+                (mean, self.layout.split(mean), seen)
+            }
+        };
         let (grad, norm) = match self.max_grad_norm > 0.0 {
             true => clip_by_norm(joined, self.max_grad_norm),
             false => (joined, length(joined)),
@@ -224,6 +246,38 @@ impl Descent<'_> {
     }
 }
 
+/// Row number `t` (u32 `[]`) of `x: [T, …]`.
+#[track_caller]
+fn row_of(x: Tensor, t: Tensor) -> Tensor {
+    let shape = x.shape();
+    let [steps, rest @ ..] = &shape[..] else { return Tensor::poison() };
+    let width = rest.iter().product();
+    x.reshape(&[1, *steps, width]).gather(t.reshape(&[1, 1])).reshape(rest)
+}
+
+/// The mean of all ranks' gradients, `[S, P]`, and of what they have seen.
+#[track_caller]
+fn of_ranks(cx: &mut Context, gradient: Tensor, seen: Named) -> (Tensor, Named) {
+    let ranks = cx.ranks() as f64;
+    let names: Vec<&'static str> = seen.iter().map(|(name, _)| name).collect();
+    let values: Vec<Tensor> = std::iter::once(gradient).chain(seen.iter().map(|(_, value)| value)).collect();
+    let means: Vec<Tensor> = match seen.find(Look::ROWS) {
+        None => cx.sum_of_ranks(&values).into_iter().map(|sum| sum * (1.0 / ranks)).collect(),
+        Some(rows) => {
+            // What a rank without valid rows has is no number.
+            let none = Tensor::constant_f32(0.0);
+            let weighted = values.iter().map(|x| rows.gt(none).select(*x * rows, none));
+            let sums = cx.sum_of_ranks(&weighted.chain([rows]).collect::<Vec<_>>());
+            let [sums @ .., rows] = &sums[..] else { return (gradient, seen) };
+            let share = rows.max(Tensor::constant_f32(1.0)).recip();
+            let mean = |(name, sum): (&str, &Tensor)| if name == Look::ROWS { *rows } else { *sum * share };
+            std::iter::once("").chain(names.iter().copied()).zip(sums).map(mean).collect()
+        }
+    };
+    let [mean, of_seen @ ..] = &means[..] else { return (gradient, seen) };
+    (*mean, names.into_iter().zip(of_seen.iter().copied()).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,7 +304,7 @@ mod tests {
             let moments = GradientMoments { m: theta * 0.0, v: theta * 0.0, scale: theta * 0.0 };
             let (between, trained) = (Between { first_norm: true, ..Between::default() }, Trained { theta, moments });
             let xs = Tensor::literal_f32(weights.as_flattened()).reshape(&[weights.len(), 2, 1]);
-            let end = descent.run_with(between, trained, weights.len(), &xs, |parts, weight| Look {
+            let end = descent.run_with(cx, between, trained, weights.len(), &xs, |parts, weight| Look {
                 loss: parts[0].square().sum_keep(1) * weight,
                 seen: [("weight", weight)].into(),
             });

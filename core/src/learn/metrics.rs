@@ -2,6 +2,8 @@
 
 use std::panic::Location;
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::program::Context;
 use crate::tensor::{Tree, fail};
 use crate::{DType, Error, Tensor};
 
@@ -253,6 +255,32 @@ impl Metrics {
             Returns { values: values.reshape(&[seeds, places]), places }
         });
         Metrics { returns, ..self }
+    }
+
+    /// The metrics of all ranks that train together, in the form of an iteration: sums and extremes over them, means of
+    /// the rest. Updates are those of all ranks at once, and are counted once.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn of_ranks(self, cx: &mut Context, seeds: usize) -> Metrics {
+        let once = [Metrics::NON_FINITE, Metrics::UPDATES];
+        let join = |column: Column| match column.join {
+            Join::Sum if column.names.iter().any(|name| once.contains(&name.as_str())) => {
+                Column { join: Join::Last, ..column }
+            }
+            Join::Last => {
+                let weight = Tensor::full(&[seeds, 1], 1.0);
+                Column { join: Join::Mean, weight: Some(weight), ..column }
+            }
+            _ => column,
+        };
+        let own = Metrics { columns: self.columns.into_iter().map(join).collect(), ..self };
+        let (ranks, all) = (cx.ranks(), cx.of_ranks(&own.flat()));
+        let of_rank = |rank: usize| {
+            let one = |x: &Tensor| x.slice(0, rank, rank + 1).reshape(x.shape().get(1..).unwrap_or_default());
+            own.rebuild(&mut all.iter().map(one))
+        };
+        let first = own.passes(seeds, ranks);
+        let join = |before: Metrics, rank: usize| before.after(Tensor::constant_u32(rank as u32), &of_rank(rank));
+        (0..ranks).fold(first, join).flattened(seeds, ranks)
     }
 
     /// The values of the metric `name`, `[S, 1]`, if there is one.

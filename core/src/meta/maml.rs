@@ -17,7 +17,8 @@ use self::surrogate::{Phase, Surrogate};
 use super::deviation::{constant, log_std, std_fits};
 use super::per_task::per_task;
 use crate::algo::{
-    Algorithm, AlgorithmDef, Course, Family, First, Held, Learned, Metrics, Numbers, StateEntry, update_parameters,
+    Algorithm, AlgorithmDef, Course, Family, First, Held, Learned, Metrics, Numbers, StateEntry, Together,
+    update_parameters,
 };
 use crate::backend::ScalarValue;
 use crate::credit::{Paths, adjusted_rewards};
@@ -29,6 +30,7 @@ use crate::nn::{Init, Layout};
 use crate::optim::{Progress, Trained, weight_decay};
 use crate::play::{Amount, Cast, Iteration, row_keys};
 use crate::policy::{Acting, Policy, PolicyNet};
+use crate::program::Context;
 use crate::settings::Settings as _;
 use crate::tensor::Named;
 use crate::{DType, Error, Result, Tensor};
@@ -269,6 +271,16 @@ impl Algorithm for Maml {
         self.config.batch(self.steps) as u64
     }
 
+    /// Each rank draws tasks of its own.
+    fn together(&self) -> Together {
+        match self.variant.trust_region() {
+            true => {
+                Together::No("a trust region's step is not joined over ranks; train promp, or one seed on each rank")
+            }
+            false => Together::Gradients,
+        }
+    }
+
     fn sizes(&self) -> Vec<(&'static str, usize)> {
         let MamlConfig { meta_batch, rollouts, inner_steps, net, .. } = &self.config;
         vec![
@@ -332,7 +344,8 @@ impl Algorithm for Maml {
             Variant::MamlTrpo => Objective::Ratio,
             Variant::EMaml => Objective::RatioExploring,
         };
-        let updated = outer((*variant, objective), config, learner, held.trained(), &phases, [learning_rate, coef]);
+        let updated =
+            outer(it.context(), (*variant, objective), config, learner, held.trained(), &phases, [learning_rate, coef]);
         update_parameters(it, updated.trained);
         if config.target_inner_kl > 0.0 {
             let kl = Tensor::concat(&updated.inner_kl, 1);
@@ -393,6 +406,7 @@ fn adapted_coef(coef: Tensor, kl: Tensor, target: f64) -> Tensor {
 
 /// Makes the outer steps. The last argument is the learning rate, and η as `[]` or, for each inner step, `[S, K]`.
 fn outer(
+    cx: &mut Context,
     (variant, objective): (Variant, Objective),
     config: &MamlConfig,
     learner: &Learner,
@@ -423,7 +437,7 @@ fn outer(
         stop: None,
     };
     let between = Between { first_norm: true, ..Between::default() };
-    let end = descent.run_with(between, trained, config.outer_steps, &(), |parts, ()| {
+    let end = descent.run_with(cx, between, trained, config.outer_steps, &(), |parts, ()| {
         let meta = value(parts);
         let penalty = match config.inner_kl_coef > 0.0 {
             true => mean_keep(Tensor::concat(&meta.inner_kl, 1) * coef),
@@ -438,9 +452,13 @@ fn outer(
     });
     let meta = value(&layout.split(end.trained.theta));
     let (first_norm, counts) = (end.first_norm.unwrap_or(Tensor::poison()), end.counts());
+    // The coefficient that follows it is the same on all ranks.
+    let share = 1.0 / cx.ranks() as f64;
+    let inner_kl = cx.sum_of_ranks(&meta.inner_kl).into_iter();
+    let inner_kl = if cx.ranks() == 1 { inner_kl.collect() } else { inner_kl.map(|kl| kl * share).collect() };
     OuterSteps {
         trained: end.trained,
-        inner_kl: meta.inner_kl.clone(),
+        inner_kl,
         metrics: Metrics::default()
             .last("train/meta_loss", meta.loss)
             .last("train/inner_kl", mean_kl(&meta))

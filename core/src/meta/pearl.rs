@@ -324,20 +324,20 @@ impl Pearl {
         let of_part = |number: Tensor| fold_in(fold_in(key, Tensor::constant_u32(5)), number);
         if whole == part {
             let data = self.data(held, &nothing, rows, tasks, of_part(Tensor::constant_u32(0)));
-            let PearlUpdated { learner, metrics, .. } = self.nets.update(learner, &data);
+            let PearlUpdated { learner, metrics, .. } = self.nets.update(it.context(), learner, &data);
             return (learner, metrics);
         }
         let width = rows.size(2);
         let by_part = rows.reshape(&[seeds, m, whole, width]);
         let ((learner, _), metrics) =
-            it.repeat(whole / part, &(learner, nothing.clone()), |_, number, (learner, evidence)| {
+            it.repeat(whole / part, &(learner, nothing.clone()), |it, number, (learner, evidence)| {
                 let first = number * Tensor::constant_u32(part as u32);
                 let place = Tensor::iota(&[seeds, m, part], 2)
                     + first
                     + Tensor::iota(&[seeds, m, 1], 1) * Tensor::constant_u32(whole as u32);
                 let rows = by_part.reshape(&[seeds, m * whole, width]).gather(place.reshape(&[seeds, m * part]));
                 let data = self.data(held, &evidence, rows, tasks, of_part(number));
-                let PearlUpdated { learner, metrics, evidence: after } = self.nets.update(learner, &data);
+                let PearlUpdated { learner, metrics, evidence: after } = self.nets.update(it.context(), learner, &data);
                 // A recurrent encoder goes on from its units; votes count for their own part only.
                 ((learner, if recurrent { after } else { nothing.clone() }), metrics)
             });

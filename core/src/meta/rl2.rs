@@ -32,7 +32,9 @@ pub use policy::{PreviousStep, TrialPolicy, augmented};
 use config::MAX_BATCH;
 use update::{TrialData, natural, proximal};
 
-use crate::algo::{Algorithm, AlgorithmDef, Course, Family, Held, Learned, Metrics, StateEntry, update_parameters};
+use crate::algo::{
+    Algorithm, AlgorithmDef, Course, Family, Held, Learned, Metrics, StateEntry, Together, update_parameters,
+};
 use crate::backend::ScalarValue;
 use crate::dist::fold_in;
 use crate::env::{ActionSpace, EnvSpec};
@@ -161,7 +163,7 @@ impl Algorithm for Rl2 {
         let updated = match variant {
             Rl2Variant::Ppo => {
                 let order = fold_in(fold_in(it.key(), Tensor::constant_u32(streams::MINIBATCH)), it.number());
-                proximal(config, net, trained, &data, order, learning_rate)
+                proximal(it.context(), config, net, trained, &data, order, learning_rate)
             }
             Rl2Variant::Trpo => natural(config, net, trained, &data),
         };
@@ -185,6 +187,17 @@ impl Algorithm for Rl2 {
 
     fn counts_steps(&self) -> bool {
         true
+    }
+
+    /// Each rank plays trials of its own.
+    fn together(&self) -> Together {
+        match self.variant {
+            Rl2Variant::Trpo => Together::No("a trust region's step is not joined over ranks; train rl2-ppo"),
+            Rl2Variant::Ppo if self.config.tolerance > 0.0 => {
+                Together::No("passes that end by a tolerance are not joined over ranks; set tolerance to 0")
+            }
+            Rl2Variant::Ppo => Together::Gradients,
+        }
     }
 
     fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {

@@ -153,6 +153,27 @@ impl<'a> Iteration<'a> {
         self.cx.scalar_f32(name)
     }
 
+    /// This rank's number and R, the number of ranks that train together.
+    pub fn rank(&self) -> [usize; 2] {
+        [self.cx.rank(), self.cx.ranks()]
+    }
+
+    /// R, the number of ranks that train together.
+    pub fn ranks(&self) -> usize {
+        self.cx.ranks()
+    }
+
+    /// The declarations of the program, which joins what ranks have.
+    pub fn context(&mut self) -> &mut Context {
+        self.cx
+    }
+
+    /// The tensors of all ranks, `[R, …]` each.
+    #[track_caller]
+    pub fn of_ranks(&mut self, xs: &[Tensor]) -> Vec<Tensor> {
+        self.cx.of_ranks(xs)
+    }
+
     /// Sets the new value of an entry of the state.
     #[track_caller]
     pub fn update(&mut self, name: &str, value: Tensor) {

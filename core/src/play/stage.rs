@@ -5,7 +5,7 @@ use crate::backend::LocalFuture;
 use crate::host::{Chance, Executor, Fleet, PlayedStep, Player, SomeGroups};
 use crate::host::{cut_off, saved_groups};
 use crate::program::Host;
-use crate::rng::{Key, fold_in, key_from_seed, streams};
+use crate::rng::{Key, fold_in, streams};
 use crate::task::TaskSource;
 use crate::{Array, Device, Error, Result};
 
@@ -77,10 +77,9 @@ impl std::fmt::Debug for Stage {
 }
 
 impl Stage {
-    /// Makes a stage for iterations that ask for these acts, by stage of the algorithm.
+    /// Makes a stage for iterations that ask for these acts, by stage of the algorithm; `keys` are those of the seeds.
     #[must_use]
-    pub fn new(device: &Device, executor: Option<Box<dyn Executor>>, seeds: &[u64], acts: Vec<Vec<HostAct>>) -> Stage {
-        let keys = seeds.iter().map(|seed| key_from_seed(*seed)).collect();
+    pub fn new(device: &Device, executor: Option<Box<dyn Executor>>, keys: Vec<Key>, acts: Vec<Vec<HostAct>>) -> Stage {
         Stage {
             device: device.clone(),
             keys,
@@ -97,10 +96,10 @@ impl Stage {
         self.acts = acts;
     }
 
-    /// Plays only for these seeds from the next episodes on; `numbers` are their numbers among all seeds that the
+    /// Plays only for the seeds with these keys from the next episodes on; `numbers` are their numbers among all seeds that the
     /// executor plays for.
-    pub(crate) fn choose(&mut self, seeds: &[u64], numbers: &[usize], all: usize) -> Result<()> {
-        self.keys = seeds.iter().map(|seed| key_from_seed(*seed)).collect();
+    pub(crate) fn choose(&mut self, keys: Vec<Key>, numbers: &[usize], all: usize) -> Result<()> {
+        self.keys = keys;
         let Some(mut player) = self.player.take() else { return Ok(()) };
         let each = player.executor().of().tasks / all.max(1);
         let groups: Vec<usize> = numbers.iter().flat_map(|number| number * each..(number + 1) * each).collect();

@@ -3,6 +3,8 @@
 use std::panic::Location;
 
 use super::context::Context;
+#[cfg(not(target_arch = "wasm32"))]
+use super::cut::RankJoin;
 use super::cut::{Cut, CutKind};
 use super::plan::Role;
 use crate::tensor::{fail, graph};
@@ -19,6 +21,70 @@ impl Context {
     #[track_caller]
     pub fn ask(&mut self, asks: &[Tensor], answers: &[(Vec<usize>, DType)]) -> Vec<Tensor> {
         self.cut(CutKind::Ask, asks, answers)
+    }
+
+    /// R, the number of ranks that train together.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn ranks(&self) -> usize {
+        self.among.map_or(1, |[_, count]| count)
+    }
+
+    /// The number of this rank, from 0.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn rank(&self) -> usize {
+        self.among.map_or(0, |[rank, _]| rank)
+    }
+
+    /// The number of the only rank.
+    #[cfg(target_arch = "wasm32")]
+    pub fn rank(&self) -> usize {
+        0
+    }
+
+    /// R, the number of ranks that train together. A page has no others.
+    #[cfg(target_arch = "wasm32")]
+    pub fn ranks(&self) -> usize {
+        1
+    }
+
+    /// The sums of f32 tensors over all ranks, in a fixed tree; the tensors themselves where there is one rank.
+    #[cfg(not(target_arch = "wasm32"))]
+    #[track_caller]
+    pub fn sum_of_ranks(&mut self, xs: &[Tensor]) -> Vec<Tensor> {
+        if self.ranks() == 1 {
+            return xs.to_vec();
+        }
+        if let Some(x) = xs.iter().find(|x| x.dtype() != DType::F32 && !x.is_poison()) {
+            let problem = format!("ranks sum f32, not {} (at {})", x.dtype(), Location::caller());
+            return vec![fail(Error::Program(problem)); xs.len()];
+        }
+        self.cut(CutKind::Ranks(RankJoin::Sum), xs, &like(xs))
+    }
+
+    /// As there is one rank, the tensors themselves.
+    #[cfg(target_arch = "wasm32")]
+    pub fn sum_of_ranks(&mut self, xs: &[Tensor]) -> Vec<Tensor> {
+        xs.to_vec()
+    }
+
+    /// The tensors of all ranks, `[R, …]` in order of the ranks.
+    #[cfg(not(target_arch = "wasm32"))]
+    #[track_caller]
+    pub fn of_ranks(&mut self, xs: &[Tensor]) -> Vec<Tensor> {
+        if self.ranks() == 1 {
+            return xs.iter().map(|x| x.unsqueeze(0)).collect();
+        }
+        let ranks = self.ranks();
+        let answers: Vec<_> =
+            like(xs).into_iter().map(|(shape, dtype)| ([&[ranks], &shape[..]].concat(), dtype)).collect();
+        self.cut(CutKind::Ranks(RankJoin::All), xs, &answers)
+    }
+
+    /// The tensors of the only rank, `[1, …]`.
+    #[cfg(target_arch = "wasm32")]
+    #[track_caller]
+    pub fn of_ranks(&mut self, xs: &[Tensor]) -> Vec<Tensor> {
+        xs.iter().map(|x| x.unsqueeze(0)).collect()
     }
 
     /// Tells whether the host cannot be asked here, because the trace tries a loop in one program
@@ -46,7 +112,7 @@ impl Context {
     /// Begins a loop of `passes` that asks the host inside: the index (u32 `[]`) and the carries.
     #[track_caller]
     pub(crate) fn begin_loop(&mut self, passes: usize, carries: &[Tensor]) -> Vec<Tensor> {
-        let inside = self.cuts.iter().rev().find(|cut| cut.kind != CutKind::Ask);
+        let inside = self.cuts.iter().rev().find(|cut| !cut.kind.leaves());
         if inside.is_some_and(|cut| matches!(cut.kind, CutKind::Repeat(_))) {
             let at = Location::caller();
             let problem = format!("the host cannot be asked inside of a loop in a loop (at {at})");

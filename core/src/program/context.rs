@@ -18,6 +18,9 @@ pub struct Context {
     pub(super) cuts: Vec<Cut>,
     /// While a loop is tried in one program: true if the host would have to be asked inside of it.
     pub(super) trying: Option<bool>,
+    /// This rank's number and the number of ranks that train together, where there are several.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) among: Option<[usize; 2]>,
 }
 
 impl Context {

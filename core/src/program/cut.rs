@@ -10,11 +10,31 @@ use crate::tensor::NodeId;
 pub(super) enum CutKind {
     /// The host is asked.
     Ask,
+    /// The ranks that train together join what they have.
+    #[cfg(not(target_arch = "wasm32"))]
+    Ranks(RankJoin),
     /// A loop with cuts inside begins, of so many passes. It asks the first carries; its answers
     /// are the index (u32 `[]`) and the carries.
     Repeat(usize),
     /// The loop ends. It asks the new carries; its answers are the last ones.
     End,
+}
+
+/// The ways in which the ranks that train together join arrays.
+#[cfg(not(target_arch = "wasm32"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RankJoin {
+    /// Everybody gets the sums over ranks.
+    Sum,
+    /// Everybody gets the arrays of all ranks, with a leading axis of ranks.
+    All,
+}
+
+impl CutKind {
+    /// Tells whether what is asked leaves the program; at the ends of loops it need not.
+    pub fn leaves(self) -> bool {
+        !matches!(self, CutKind::Repeat(_) | CutKind::End)
+    }
 }
 
 /// A place where a trace is cut.

@@ -3,6 +3,8 @@
 use std::ops::Range;
 
 use super::context::Context;
+#[cfg(not(target_arch = "wasm32"))]
+use super::cut::RankJoin;
 use super::cut::{Cut, CutKind, CutStep};
 use super::division::{Around, Division};
 use super::part::{Divided, LoopWork, NodeValues, ProgramPart, first};
@@ -12,6 +14,8 @@ use super::program::{Outputs, Program};
 use super::row_numbers::RowNumbers;
 use super::state::State;
 use crate::backend::Array;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::backend::ranks::sum;
 use crate::backend::reference::NonFinite;
 use crate::backend::{LocalFuture, ScalarValue};
 use crate::tensor::{Graph, NodeId, Op};
@@ -55,6 +59,9 @@ impl Segments {
     // `f` is no type parameter, so that this is compiled once.
     fn traced(device: &Device, f: &mut dyn FnMut(&mut Context)) -> Result<Segments> {
         let (cx, graph) = Graph::trace(|| {
+            #[cfg(not(target_arch = "wasm32"))]
+            let mut cx = Context { among: device.ranks().map(|_| device.rank()), ..Context::default() };
+            #[cfg(target_arch = "wasm32")]
             let mut cx = Context::default();
             f(&mut cx);
             cx
@@ -105,7 +112,7 @@ impl Segments {
         for (number, step) in steps.iter().enumerate() {
             for id in &step.asks {
                 division.demand(number, *id);
-                if step.kind == CutKind::Ask {
+                if step.kind.leaves() {
                     division.gives[number].insert(*id);
                 }
             }
@@ -163,6 +170,12 @@ impl Segments {
                     let answered = host.answer(*number, asked).await?;
                     answers.iter().zip(answered).for_each(|(id, array)| values.insert(*id, array));
                 }
+                #[cfg(not(target_arch = "wasm32"))]
+                CutKind::Ranks(join) => {
+                    let asked: Vec<Array> = asked.iter().map(|id| values.get(*id)).collect::<Result<_>>()?;
+                    let answered = joined(&self.device, *join, &asked).await?;
+                    answers.iter().zip(answered).for_each(|(id, array)| values.insert(*id, array));
+                }
                 CutKind::Repeat(_) => {
                     for (number, (carry, entry)) in answers[1..].iter().zip(entries).enumerate() {
                         let array = match entry {
@@ -214,6 +227,34 @@ impl Segments {
         }
         Ok(None)
     }
+}
+
+/// Joins arrays with those of the other ranks: all of them in one message.
+#[cfg(not(target_arch = "wasm32"))]
+async fn joined(device: &Device, join: RankJoin, asked: &[Array]) -> Result<Vec<Array>> {
+    let alone = || Error::Program("this trace is of several ranks, and the device of one".to_owned());
+    let ranks = device.ranks().ok_or_else(alone)?;
+    let mut words = Vec::with_capacity(asked.iter().map(Array::len).sum());
+    for array in asked {
+        words.extend(device.read_part(array, 0..array.len()).await?);
+    }
+    let (all, count) = match join {
+        RankJoin::Sum => (bytemuck::cast_slice(&sum(ranks, bytemuck::cast_slice(&words))?).to_vec(), 1),
+        RankJoin::All => (ranks.gather(&words)?, ranks.count()),
+    };
+    let mut first = 0;
+    let mut answers = Vec::with_capacity(asked.len());
+    for array in asked {
+        let leading = if join == RankJoin::All { &[count][..] } else { &[] };
+        let answer = device.zeros(&[leading, &array.shape[..]].concat(), array.dtype())?;
+        for rank in 0..count {
+            let of_rank = &all[rank * words.len() + first..][..array.len()];
+            device.write_part(&answer, rank * array.len(), of_rank)?;
+        }
+        first += array.len();
+        answers.push(answer);
+    }
+    Ok(answers)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 pub(super) mod end_rule;
 pub(super) mod finished;
 pub(super) mod host_episodes;
+pub(super) mod rank_files;
 pub(super) mod rules;
 pub(super) mod seed_array;
 pub(super) mod segments;
@@ -76,7 +77,8 @@ pub(in crate::train) fn setup(headers: &[&Header], def: &'static AlgorithmDef, o
     let seeds: Vec<u64> = headers.iter().map(|header| header.seed).collect();
     // A memory is as large as the run with the most steps needs it.
     let made = |algorithm: &dyn Algorithm| headers.iter().map(|header| header.made(algorithm)).max().unwrap_or(0);
-    Setup::of_snapshot(def, env, &seeds, first.steps, &first.config, &made).map_err(|e| wrong(e.to_string()))
+    let setup = Setup::of_snapshot(def, env, &seeds, first.steps, &first.config, &made);
+    setup.map(|setup| setup.among(first.ranks)).map_err(|e| wrong(e.to_string()))
 }
 
 /// Finds the ring of an entry in a file's header, if its rows are not among the tensors.

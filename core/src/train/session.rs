@@ -64,6 +64,7 @@ impl Session {
     /// made.
     pub fn new(device: &Device, setup: &Setup) -> Result<Session> {
         let lower = |error: Error| error.lowered_by(&setup.memory_settings());
+        let setup = &setup.clone().among(device.rank()[1]);
         let copies = room_for_copies(device, setup);
         let training = Training::new(device, setup.fitted().clone(), &setup.env, &setup.seeds).map_err(lower)?;
         let seeds = vec![SeedProgress::default(); setup.seeds.len()];
@@ -208,7 +209,7 @@ impl Session {
 
     /// The number of iterations to make, as they are planned. If episodes end early, more are made.
     pub fn iterations(&self) -> u64 {
-        self.setup.fitted().iterations(self.setup.steps)
+        self.setup.iterations(self.setup.steps)
     }
 
     /// The least number of environment steps that a seed has made.
@@ -232,7 +233,7 @@ impl Session {
     pub fn total_steps(&self) -> u64 {
         match self.setup.fitted().counts_steps() {
             true => self.setup.steps,
-            false => self.setup.fitted().budget(self.setup.steps),
+            false => self.setup.budget(),
         }
     }
 
@@ -250,7 +251,7 @@ impl Session {
     /// The progress of a seed, which its schedules follow.
     fn progress(&self, index: usize) -> Progress {
         let SeedProgress { iteration: iterations, made: steps, .. } = self.seeds[index];
-        Progress { iterations, steps, budget: self.setup.fitted().budget(self.setup.steps) }
+        Progress { iterations, steps, budget: self.setup.budget() }
     }
 
     /// Sets the number of environment steps to make per seed in all, for example to continue a finished run.
@@ -306,7 +307,7 @@ impl Session {
         let (names, all_names) = (self.training.metric_names(made), self.training.all_metric_names());
         let inner = [Metrics::RETURN_SUM, Metrics::LENGTH_SUM, Metrics::STEPS];
         let fitted = self.setup.fitted();
-        let planned = fitted.planned(made + 1) - fitted.planned(made);
+        let planned = self.setup.planned(made + 1) - self.setup.planned(made);
         let mut rows = Vec::with_capacity(self.stack.len());
         let of_seeds = values.chunks(values.len() / self.stack.len());
         for (row, ((values, index), at)) in of_seeds.zip(&self.stack).zip(at).enumerate() {
@@ -420,7 +421,7 @@ impl Session {
 
 /// Checks that restored runs have made the planned steps, if their iterations count none.
 fn expect_counted(setup: &Setup, seeds: &[SeedProgress]) -> Result<()> {
-    let planned = |seed: &SeedProgress| setup.fitted().planned(seed.iteration);
+    let planned = |seed: &SeedProgress| setup.planned(seed.iteration);
     let counted = setup.fitted().counts_steps();
     match seeds.iter().find(|seed| !counted && seed.made != planned(seed)) {
         Some(seed) => {

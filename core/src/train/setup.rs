@@ -15,7 +15,7 @@ use toml::{Table, Value};
 
 use self::presets::{preset, preset_on_host};
 use self::register::is_builtin;
-use crate::algo::{Algorithm, AlgorithmDef, IntoAlgorithm, StateEntry, Training};
+use crate::algo::{Algorithm, AlgorithmDef, IntoAlgorithm, StateEntry, Together, Training};
 use crate::host::{EnvPlace, FleetSize};
 use crate::program::Plan;
 use crate::train::saved::segments::Ring;
@@ -58,6 +58,8 @@ pub struct Setup {
     pub preset: Option<String>,
     /// The algorithm with these settings.
     fitted: Rc<dyn Algorithm>,
+    /// R, the number of ranks that train together.
+    ranks: usize,
 }
 
 /// The number of environment steps per seed if neither the caller nor a preset says.
@@ -109,7 +111,16 @@ impl Setup {
         let steps = steps.or(preset.as_ref().map(|p| p.steps)).unwrap_or(DEFAULT_STEPS);
         check_steps(steps)?;
         let fitted = fitted.for_steps(steps)?.unwrap_or(fitted).into();
-        Ok(Setup { algorithm, env, seeds: seeds.to_vec(), steps, settings, preset: preset.map(|p| p.name), fitted })
+        Ok(Setup {
+            algorithm,
+            env,
+            seeds: seeds.to_vec(),
+            steps,
+            settings,
+            preset: preset.map(|p| p.name),
+            fitted,
+            ranks: 1,
+        })
     }
 
     /// The settings of an algorithm without preset or layers, in order of declaration.
@@ -179,9 +190,40 @@ impl Setup {
         words.saturating_mul(4).saturating_add(rows)
     }
 
-    /// The number of environment steps of an iteration of one seed.
+    /// The number of environment steps of an iteration of one seed, those of all ranks.
     pub fn batch(&self) -> u64 {
-        self.fitted.batch()
+        self.fitted.batch().saturating_mul(self.sharers())
+    }
+
+    /// The setup of this number of ranks, which train together.
+    #[must_use]
+    pub(in crate::train) fn among(self, ranks: usize) -> Setup {
+        Setup { ranks, ..self }
+    }
+
+    /// R, the number of ranks that train together.
+    pub fn ranks(&self) -> usize {
+        self.ranks
+    }
+
+    /// The number of ranks that play as many environment steps as the settings say, each.
+    pub(in crate::train) fn sharers(&self) -> u64 {
+        if self.fitted.together() == Together::Gradients { self.ranks as u64 } else { 1 }
+    }
+
+    /// The number of environment steps that the first `iterations` iterations are planned to make.
+    pub(in crate::train) fn planned(&self, iterations: u64) -> u64 {
+        self.fitted.planned(iterations).saturating_mul(self.sharers())
+    }
+
+    /// The number of iterations that are planned to make this number of environment steps.
+    pub(in crate::train) fn iterations(&self, steps: u64) -> u64 {
+        self.fitted.iterations(steps.div_ceil(self.sharers()))
+    }
+
+    /// The budget of the run: whole iterations, as they are planned.
+    pub(in crate::train) fn budget(&self) -> u64 {
+        self.planned(self.iterations(self.steps))
     }
 
     /// Makes the setup of a run of another number of steps, `made` of which are already made.
@@ -207,7 +249,7 @@ impl Setup {
         let fitted = fitted.for_steps(length)?.unwrap_or(fitted).into();
         let mut settings = defaults(algorithm);
         apply(algorithm, &mut settings, config, "snapshot")?;
-        Ok(Setup { algorithm, env, seeds: seeds.to_vec(), steps, settings, preset: None, fitted })
+        Ok(Setup { algorithm, env, seeds: seeds.to_vec(), steps, settings, preset: None, fitted, ranks: 1 })
     }
 }
 

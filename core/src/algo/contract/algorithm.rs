@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::panic::Location;
 
 use super::numbers::MOMENTS;
-use super::{Learned, Numbers, Relation};
+use super::{Learned, Numbers, Relation, Together};
 use crate::backend::ScalarValue;
 use crate::host::FleetSize;
 use crate::learn::Metrics;
@@ -283,6 +283,11 @@ pub trait Algorithm: Learned {
     /// iteration then counts its steps per seed in [`Metrics::STEPS`].
     fn counts_steps(&self) -> bool {
         false
+    }
+
+    /// The way in which several ranks train it together.
+    fn together(&self) -> Together {
+        Together::No("")
     }
 
     /// Values that follow a schedule in the next iteration of a seed's run, by the names of their metrics.

@@ -9,6 +9,7 @@ mod learned;
 mod numbers;
 mod row_algorithms;
 mod statistics;
+mod together;
 mod traced;
 mod training;
 
@@ -21,7 +22,8 @@ pub use learned::{Course, Learned};
 pub(crate) use numbers::MOMENTS;
 pub use numbers::{Numbers, Relation};
 pub(crate) use row_algorithms::RowAlgorithms;
-pub use statistics::Statistics;
+pub use statistics::{Statistics, merge_steps};
+pub use together::Together;
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use traced::check_variants;
 pub use training::Training;

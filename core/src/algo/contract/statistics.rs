@@ -1,11 +1,27 @@
 //! Running means and variances that a state holds: of observations, of rewards, of advantages.
 
 use super::{First, Held, Numbers, StateEntry};
-use crate::DType;
 use crate::credit::Moments;
 use crate::play::Iteration;
 use crate::policy::Normalised;
-use crate::tensor::Named;
+use crate::tensor::{Named, Tree as _};
+use crate::{DType, Tensor};
+
+/// Merges steps `[T, S, N, D]` into running moments, those of all ranks where several train together: all of them, or
+/// those where `valid`, u32 `[T, S, N, 1]`, is not 0.
+#[track_caller]
+pub fn merge_steps(it: &mut Iteration<'_>, moments: Moments, steps: Tensor, valid: Option<Tensor>) -> Moments {
+    let own = Moments::of_steps(steps, valid);
+    if it.ranks() == 1 {
+        return moments.merge_moments(own.mean, own.var, own.count);
+    }
+    let all = it.of_ranks(&own.flat());
+    (0..it.ranks()).fold(moments, |before, rank| {
+        let of_rank: Vec<Tensor> = all.iter().map(|x| x.slice(0, rank, rank + 1).reshape(&x.shape()[1..])).collect();
+        let Moments { mean, var, count } = own.with(&of_rank);
+        before.merge_moments(mean, var, count)
+    })
+}
 
 /// A running mean and variance in a state, by the names of its three entries.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,8 @@
 //! Iterations that are traced: of one algorithm, or of variants that are rows of one program.
 
 use super::Held;
+#[cfg(not(target_arch = "wasm32"))]
+use super::Together;
 use super::algorithm::Algorithm;
 use super::row_algorithms::RowAlgorithms;
 #[cfg(not(target_arch = "wasm32"))]
@@ -118,6 +120,11 @@ pub(super) fn trace(
     }
     let metrics = algorithm.iteration(&mut it, &held);
     metrics.check(seeds);
+    #[cfg(not(target_arch = "wasm32"))]
+    let metrics = match it.ranks() > 1 && algorithm.together() == Together::Gradients {
+        true => metrics.of_ranks(it.context(), seeds),
+        false => metrics,
+    };
     let (names, metrics) = metrics.joined();
     if names.iter().any(|name| name == Metrics::STEPS) != algorithm.counts_steps() {
         let problem = "an iteration reports `env_steps` if `Algorithm::counts_steps` is true, and only then";

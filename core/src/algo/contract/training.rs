@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::row_algorithms::RowAlgorithms;
 use super::traced::{Traced, by_seed, trace, trace_all};
-use super::{Algorithm, First, StateEntry};
+use super::{Algorithm, First, StateEntry, Together};
 use crate::backend::reference::NonFinite;
 use crate::backend::{LocalFuture, ScalarValue};
 use crate::dist::fold_in;
@@ -72,13 +72,15 @@ impl Training {
         seeds: &[u64],
         state: State,
     ) -> Result<Training> {
-        let fleet = rows.first().fleet(seeds.len());
+        let [_, ranks] = device.rank();
+        rows.first().together().check(ranks)?;
+        let fleet = own_fleet(device, &**rows.first(), seeds.len());
         let executor = place.executor(fleet)?;
         if let Some(executor) = &executor {
             expect_fleet(executor.fleet(), seeds.len(), fleet)?;
         }
         let (traced, acts) = trace_all(device, &rows, &place)?;
-        let stage = Stage::new(device, executor, seeds, acts);
+        let stage = Stage::new(device, executor, keys(device, &**rows.first(), seeds), acts);
         Ok(Training { device: device.clone(), rows, place, traced, stage, state })
     }
 
@@ -108,7 +110,7 @@ impl Training {
         state: State,
     ) -> Result<()> {
         let of_stack: Vec<u64> = numbers.iter().map(|number| seeds[*number]).collect();
-        self.stage.choose(&of_stack, numbers, seeds.len())?;
+        self.stage.choose(keys(&self.device, &**rows.first(), &of_stack), numbers, seeds.len())?;
         let (traced, acts) = trace_all(&self.device, &rows, &self.place)?;
         (self.traced, self.rows, self.state) = (traced, rows, state);
         self.stage.set_acts(acts);
@@ -301,6 +303,25 @@ impl Training {
     }
 }
 
+/// The key of each seed. Ranks that play rows of their own have keys of their own; rank 0 has those of one alone.
+fn keys(device: &Device, algorithm: &dyn Algorithm, seeds: &[u64]) -> Vec<[u32; 2]> {
+    let [rank, _] = device.rank();
+    let of_rank = |key: [u32; 2]| match rank > 0 && algorithm.together() == Together::Gradients {
+        true => crate::rng::fold_in(crate::rng::fold_in(key, streams::RANK), rank as u32),
+        false => key,
+    };
+    seeds.iter().map(|seed| of_rank(key_from_seed(*seed))).collect()
+}
+
+/// The environments that a rank plays for so many seeds.
+fn own_fleet(device: &Device, algorithm: &dyn Algorithm, seeds: usize) -> FleetSize {
+    let ([_, ranks], fleet) = (device.rank(), algorithm.fleet(seeds));
+    match algorithm.together() {
+        Together::Candidates => FleetSize { tasks: (fleet.tasks / seeds).div_ceil(ranks) * seeds, ..fleet },
+        Together::Gradients | Together::No(_) => fleet,
+    }
+}
+
 /// Makes the state before training.
 fn first_state(device: &Device, algorithm: &dyn Algorithm, env: Option<&EnvDef>, seeds: &[u64]) -> Result<State> {
     let entries = algorithm.entries(env.map(EnvDef::state_len));
@@ -310,7 +331,7 @@ fn first_state(device: &Device, algorithm: &dyn Algorithm, env: Option<&EnvDef>,
         let StateEntry { name, shape, first, .. } = entry;
         let shape = [&[seeds.len()], &shape[..]].concat();
         let array = match first {
-            First::Key => device.array_u32(&shape, keys.as_flattened()),
+            First::Key => device.array_u32(&shape, self::keys(device, algorithm, seeds).as_flattened()),
             First::Parameters(0) if shape[1..] == [algorithm.layout().len()] => algorithm.layout().first(device, seeds),
             First::Parameters(from) => {
                 let all = keys.iter().flat_map(|key| {

@@ -26,6 +26,7 @@ use crate::nn::{Init, Layout, Mlp};
 use crate::optim::Progress;
 use crate::play::Iteration;
 use crate::policy::{Acting, LayersConfig, Policy};
+use crate::program::Context;
 use crate::replay::{Transitions, mean};
 use crate::settings::Settings as _;
 use crate::tensor::{Named, tree};
@@ -129,9 +130,15 @@ impl SacNets {
     }
 
     /// Makes the temperature's step, by the mean log-probability `[S, 1]` of actions that the policy drew.
-    fn temper(&self, temperature: Option<Trained>, rate: Tensor, log_prob: Tensor) -> Option<Trained> {
+    fn temper(
+        &self,
+        cx: &mut Context,
+        temperature: Option<Trained>,
+        rate: Tensor,
+        log_prob: Tensor,
+    ) -> Option<Trained> {
         let temperature = temperature?;
-        let end = self.descent(TEMPERATURE, rate, &[]).run(temperature, 1, &(), |parts, ()| Look {
+        let end = self.descent(TEMPERATURE, rate, &[]).run(cx, temperature, 1, &(), |parts, ()| Look {
             loss: temperature_loss(parts[0], log_prob, self.target_entropy),
             seen: Named::new(),
         });
@@ -181,7 +188,7 @@ impl OffPolicy for SacNets {
         self.config.sde
     }
 
-    fn update(&self, learner: SacLearner, occasion: Occasion<'_>) -> UpdateOutcome<SacLearner> {
+    fn update(&self, cx: &mut Context, learner: SacLearner, occasion: Occasion<'_>) -> UpdateOutcome<SacLearner> {
         let SacLearner { policy, values, mut temperature, target: targets } = learner;
         let Occasion { rates, batch, key, .. } = occasion;
         let Transitions { obs, action, next_obs, reward, terminated } = batch.transitions;
@@ -191,7 +198,7 @@ impl OffPolicy for SacNets {
         let parts = of_policy.split(policy.theta);
         if self.config.temperature_first {
             let log_prob = mean(self.actor.log_prob(&parts, obs, &of_obs));
-            temperature = self.temper(temperature, rate, log_prob);
+            temperature = self.temper(cx, temperature, rate, log_prob);
         }
         let log_alpha = match &temperature {
             Some(temperature) => temperature.theta,
@@ -204,7 +211,7 @@ impl OffPolicy for SacNets {
         let y = target(self.rewards(reward), terminated, value, log_prob, alpha, batch.discount);
         let taken = |parts: &[Tensor]| self.actor.taken((&self.values, parts), obs, action);
         let critics = self.descent(VALUES, rate, &["value_loss"]);
-        let critic = critics.run(values, 1, &(), |parts, ()| {
+        let critic = critics.run(cx, values, 1, &(), |parts, ()| {
             let loss = critic_loss(taken(parts), y, batch);
             Look { loss, seen: [("value_loss", loss)].into() }
         });
@@ -212,14 +219,14 @@ impl OffPolicy for SacNets {
 
         let fixed = of_values.split(critic.trained.theta);
         let actors = self.descent(POLICY, rate, &["policy_loss", "entropy", "grad_norm"]);
-        let actor = actors.run(policy, 1, &(), |parts, ()| {
+        let actor = actors.run(cx, policy, 1, &(), |parts, ()| {
             let Soft { log_prob, value } = self.actor.soft(parts, (&self.values, &fixed), obs, &of_obs);
             let loss = mean(policy_loss(alpha, log_prob, value));
             Look { loss, seen: [("policy_loss", loss), ("entropy", -mean(log_prob))].into() }
         });
         if !self.config.temperature_first {
             let entropy = actor.averages().slice(1, 1, 2);
-            temperature = self.temper(temperature, rate, -entropy);
+            temperature = self.temper(cx, temperature, rate, -entropy);
         }
 
         let metrics = actors.means(&actor).with(critics.means(&critic));

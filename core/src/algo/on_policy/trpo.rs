@@ -20,7 +20,7 @@ pub use config::TrpoConfig;
 pub use surrogate::{kl, surrogate};
 
 use super::{Minibatch, OnPolicy, OnPolicyLearner, Parts, Rollout, Sampling, Stepping};
-use crate::algo::{ActorCritic, AlgorithmDef, Family, Held, Metrics};
+use crate::algo::{ActorCritic, AlgorithmDef, Family, Held, Metrics, Together};
 use crate::learn::{Between, Descent, Turn};
 use crate::optim::{Optimiser, Progress, Trained, TrustProblem, TrustRegion};
 use crate::play::Iteration;
@@ -60,6 +60,10 @@ impl OnPolicy for TrpoConfig {
 
     fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
         vec![("train/learning_rate", self.adam.rate(at))]
+    }
+
+    fn together(&self) -> Together {
+        Together::No("a trust region's step is not joined over ranks; train ppo, a2c or vpg, or one seed on each rank")
     }
 
     fn iteration(&self, nets: &ActorCritic, it: &mut Iteration<'_>, held: &Held, turn: Option<&dyn Turn>) -> Metrics {
@@ -143,7 +147,7 @@ impl TrustRegionUpdate<'_> {
             stop: None,
         };
         let critic = Trained { theta: step.theta, ..held.trained() };
-        let critic = rollout.fit_values(Between::default(), &descent, critic, self.critic_epochs, &credit);
+        let critic = rollout.fit_values(it, Between::default(), &descent, critic, self.critic_epochs, &credit);
         nets.groups().keep(it, &[critic.trained]);
         rollout.keep(it);
         // The updates are those of the value function, and one more if the policy made a step.

@@ -14,6 +14,8 @@ impl Lowered {
         let mut readers: FxHashMap<ValueId, usize> = FxHashMap::default();
         kept.iter().for_each(|value| *readers.entry(*value).or_default() += 1);
         self.steps.iter().for_each(|step| reads(step, &mut |value, _| *readers.entry(value).or_default() += 1));
+        // Values of which terminals write parts.
+        let mut joined: Vec<ValueId> = Vec::new();
         for at in 0..self.steps.len() {
             let LoweredStep::Node(node) = &self.steps[at] else { continue };
             let ([groups, width], Op::Concat { axis: 1 }) = (&node.shape[..], &node.op) else { continue };
@@ -24,7 +26,7 @@ impl Lowered {
             let mut offset = 0;
             let mut places = Vec::new();
             for (i, view) in node.src.iter().enumerate() {
-                if readers.get(&view.value) == Some(&1) && self.is_whole_temp(view) {
+                if readers.get(&view.value) == Some(&1) && self.is_whole_temp(view) && !joined.contains(&view.value) {
                     places.push((i, view.value, offset));
                 }
                 offset += view.shape[1];
@@ -38,6 +40,7 @@ impl Lowered {
                 (terminal.dst, terminal.offset, terminal.group) = (whole, offset, width);
                 let shape = vec![groups, terminal.size];
                 self.storage[value] = Storage::Temp(0);
+                joined.push(whole);
                 if let LoweredStep::Node(node) = &mut self.steps[at] {
                     node.src[i] = View { value: whole, offset, shape, strides: vec![width, 1] };
                 }

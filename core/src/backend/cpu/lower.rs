@@ -330,4 +330,25 @@ mod tests {
         assert_eq!(joined(false), "tile2 copy");
         assert_eq!(joined(true), "tile2 concat copy copy");
     }
+
+    /// A sum is written to its place in the inner list, and that is copied to the outer one.
+    #[test]
+    fn lists_of_joined_gradients_are_copied_whole() {
+        let numbers = |device: &crate::Device| {
+            let mut program = crate::Program::new(device, |cx| {
+                let x = cx.input("x", &[1, 20, 5], DType::F32);
+                let flat = |t: Tensor| t.reshape(&[1, t.len()]);
+                let h = x.matmul(Tensor::full(&[1, 5, 7], 0.1)).tanh();
+                let inner = Tensor::concat(&[flat(x.matmul_with(h, true, false)), flat(h.sum_keep(1))], 1);
+                cx.output("joined", Tensor::concat(&[inner, flat(x.sum_keep(1))], 1));
+            })
+            .unwrap();
+            let values: Vec<f64> = (0..100).map(|i| f64::from(i % 13) * 0.1 - 0.5).collect();
+            let x = device.array(&[1, 20, 5], &values).unwrap();
+            let out = program.run(&crate::State::new(), &[("x", &x)], &[]).unwrap();
+            pollster::block_on(device.read(out.get("joined").unwrap())).unwrap()
+        };
+        let (got, want) = (numbers(&crate::Device::cpu(1)), numbers(&crate::Device::reference()));
+        assert!(got.iter().zip(&want).all(|(a, b)| (a - b).abs() < 1e-4), "{got:?} {want:?}");
+    }
 }

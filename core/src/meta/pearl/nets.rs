@@ -11,6 +11,7 @@ use crate::nn::{Layout, Mlp};
 use crate::optim::Adam;
 use crate::play::Iteration;
 use crate::policy::Squashed;
+use crate::program::Context;
 use crate::replay::{Transitions, mean};
 use crate::tensor::{Named, tree};
 use crate::{DType, Result, Tensor};
@@ -191,7 +192,7 @@ impl PearlNets {
     /// by the new critics, of its target, and of the policy. Only the first of these moves the encoder.
     #[track_caller]
     #[must_use]
-    pub fn update(&self, learner: PearlLearner, data: &PearlBatch) -> PearlUpdated {
+    pub fn update(&self, cx: &mut Context, learner: PearlLearner, data: &PearlBatch) -> PearlUpdated {
         let PearlLearner { policy, critics, value, target } = learner;
         let PearlBatch { evidence, context, transitions, of_z, of_actions } = data;
         let Transitions { obs, action, next_obs, reward, terminated } = *transitions;
@@ -219,7 +220,7 @@ impl PearlNets {
         let next_value = self.value.forward(&of_value.split(target), beside(&[next_obs, z]));
         let y = critic_target(reward, terminated, next_value, config.reward_scale, config.gamma);
         let of_loss = self.descent(CRITICS, self.critic_rates(), &["value_loss", "belief_kl"]);
-        let critic = of_loss.run(critics, 1, &(), |parts, ()| {
+        let critic = of_loss.run(cx, critics, 1, &(), |parts, ()| {
             let (_, belief, z) = infer(parts);
             let (loss, kl) = (critic_loss(valued(parts, action, z), y), belief.divergence());
             Look { loss: loss + kl * config.kl_lambda, seen: [("value_loss", loss), ("belief_kl", kl)].into() }
@@ -234,13 +235,13 @@ impl PearlNets {
         };
         let (_, _, log_prob, lower) = act(&of_policy.split(policy.theta));
         let of_values = self.descent(VALUE, Tensor::constant_f32(config.vf_lr), &["state_value_loss"]);
-        let valuer = of_values.run(value, 1, &(), |parts, ()| {
+        let valuer = of_values.run(cx, value, 1, &(), |parts, ()| {
             let loss = value_loss(self.value.forward(parts, beside(&[obs, z])), lower, log_prob);
             Look { loss, seen: [("state_value_loss", loss)].into() }
         });
 
         let of_actor = self.descent(POLICY, Tensor::constant_f32(config.policy_lr), &["policy_loss", "entropy"]);
-        let actor = of_actor.run(policy, 1, &(), |parts, ()| {
+        let actor = of_actor.run(cx, policy, 1, &(), |parts, ()| {
             let (here, drawn, log_prob, lower) = act(parts);
             let loss = policy_loss(lower, log_prob);
             let factors = Regularisers {

@@ -11,6 +11,7 @@ use crate::learn::{Descent, Look, Passes};
 use crate::meta::weighted;
 use crate::optim::Trained;
 use crate::policy::RecurrentPolicy;
+use crate::program::Context;
 use crate::tensor::{scan_tree_until, tree};
 
 /// Trials with advantages and value targets, `[T, S, M, ·]`.
@@ -92,6 +93,7 @@ pub(super) struct Updated {
 
 /// Makes epochs of updates on minibatches of trials.
 pub(super) fn proximal(
+    cx: &mut Context,
     config: &Rl2Config,
     net: &Rl2Net,
     trained: Trained,
@@ -127,9 +129,9 @@ pub(super) fn proximal(
         Look { loss: total, seen: seen.into() }
     };
     if config.tolerance > 0.0 {
-        return until_settled(config, net, trained, data, &passes, &descent, look);
+        return until_settled(cx, config, net, trained, data, &passes, &descent, look);
     }
-    let end = descent.run(trained, passes.steps(), &passes.xs(), look);
+    let end = descent.run(cx, trained, passes.steps(), &passes.xs(), look);
     Updated { trained: end.trained, averages: descent.means(&end), counts: end.counts() }
 }
 
@@ -147,6 +149,7 @@ tree!(Settling: trained, loss, sums, updates, non_finite);
 
 /// Makes passes, for each seed until one changes the loss over all trials by less than the tolerance.
 fn until_settled(
+    cx: &mut Context,
     config: &Rl2Config,
     net: &Rl2Net,
     trained: Trained,
@@ -165,7 +168,7 @@ fn until_settled(
     let firsts: Vec<u32> = (0..passes.minibatches).map(|i| (i * size) as u32).collect();
     let end = scan_tree_until(passes.passes, &init, |pass, at: Settling| {
         let xs = [pass.broadcast_to(&[passes.minibatches]), Tensor::literal_u32(&firsts)];
-        let end = descent.run(at.trained, passes.minibatches, &xs, look);
+        let end = descent.run(cx, at.trained, passes.minibatches, &xs, look);
         let now = Settling {
             trained: end.trained,
             loss: loss(end.trained.theta),

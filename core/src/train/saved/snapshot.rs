@@ -12,9 +12,10 @@ use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::end_rule::EndRule;
+use super::rank_files;
 use super::segments::Ring;
 use super::wrong::{shown, wrong};
-use crate::algo::{Algorithm, AlgorithmDef};
+use crate::algo::{Algorithm, AlgorithmDef, Together};
 use crate::backend::room;
 #[cfg(feature = "gymnasium")]
 use crate::env::EnvSpec;
@@ -23,9 +24,10 @@ use crate::train::setup::{MAX_STEPS, check_steps};
 use crate::{Error, Result};
 
 /// The version of the format. It is raised when an older program could misread a newer file.
-const FORMAT: u32 = 4;
-/// The version of files with rows in segments, one for each planned step. If there may be other numbers of rows, it is
-/// [`FORMAT`].
+const FORMAT: u32 = 5;
+/// The version of files with rows in segments of which there may be other numbers than planned.
+const FORMAT_OF_COUNTED: u32 = 4;
+/// The version of files with rows in segments, one for each planned step.
 const FORMAT_OF_SEGMENTS: u32 = 3;
 /// The version of files that hold everything themselves, which older programs read as well.
 const FORMAT_OF_WHOLE: u32 = 2;
@@ -78,6 +80,9 @@ pub(in crate::train) struct Header {
     /// The rings whose rows are in segments instead of the file's tensors.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rings: Vec<Ring>,
+    /// R, the number of ranks that train together.
+    #[serde(skip_serializing_if = "is_one")]
+    pub ranks: usize,
     /// The checksum of the rest of the header and of the tensors, FNV-1a with 16 digits: safetensors has none of its
     /// own.
     checksum: String,
@@ -105,6 +110,8 @@ struct Written<'a> {
     spec: Option<EnvSpec>,
     #[serde(default)]
     rings: Vec<Ring>,
+    #[serde(default = "one")]
+    ranks: usize,
     /// The digits of the checksum, at their place in the header's text.
     checksum: &'a str,
 }
@@ -128,6 +135,7 @@ impl Written<'_> {
             #[cfg(feature = "gymnasium")]
             spec,
             rings,
+            ranks,
             checksum,
         } = self;
         let def = match own.iter().find(|def| def.name == name) {
@@ -137,8 +145,13 @@ impl Written<'_> {
         };
         let config = def.checked(&config).map_err(|e| wrong(format!("the header is damaged ({e})")))?;
         check_steps(steps).map_err(|e| wrong(format!("the header is damaged ({e})")))?;
-        if rings.is_empty() != (format <= FORMAT_OF_WHOLE) {
-            return Err(wrong(format!("the header is damaged (format {format}, and {} rings)", rings.len())));
+        let fits = match format {
+            FORMAT => (2..=MAX_RANKS).contains(&ranks),
+            _ => ranks == 1 && rings.is_empty() == (format <= FORMAT_OF_WHOLE),
+        };
+        if !fits {
+            let of = format!("format {format}, {} rings and {ranks} ranks", rings.len());
+            return Err(wrong(format!("the header is damaged ({of})")));
         }
         if env_steps == Some(AS_PLANNED) {
             return Err(wrong(format!("{AS_PLANNED} environment steps cannot be")));
@@ -162,6 +175,7 @@ impl Written<'_> {
             #[cfg(feature = "gymnasium")]
             spec,
             rings,
+            ranks,
             checksum,
         };
         Ok((header, def))
@@ -268,6 +282,7 @@ impl Header {
             #[cfg(feature = "gymnasium")]
             spec: None,
             rings: Vec::new(),
+            ranks: 1,
             checksum: String::new(),
         }
     }
@@ -278,10 +293,35 @@ impl Header {
         let format = match (rings.is_empty(), counted) {
             (true, _) => FORMAT_OF_WHOLE,
             (false, false) => FORMAT_OF_SEGMENTS,
-            (false, true) => FORMAT,
+            (false, true) => FORMAT_OF_COUNTED,
         };
         Header { format, version: VERSION.to_owned(), rings, ..self }
     }
+
+    /// Makes the header of a file of so many ranks, which train together.
+    pub fn with_ranks(self, ranks: usize) -> Header {
+        match ranks {
+            1 => self,
+            _ => Header { format: FORMAT, ranks, ..self },
+        }
+    }
+
+    /// The number of ranks that have played as many environment steps as the settings say, each.
+    fn sharers(&self, algorithm: &dyn Algorithm) -> u64 {
+        if algorithm.together() == Together::Gradients { self.ranks as u64 } else { 1 }
+    }
+}
+
+/// The most ranks that a file may have.
+const MAX_RANKS: usize = 1 << 16;
+
+fn one() -> usize {
+    1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_one(ranks: &usize) -> bool {
+    *ranks == 1
 }
 
 /// The value of [`Header::env_steps`] for a file that does not give it.
@@ -290,14 +330,15 @@ const AS_PLANNED: u64 = u64::MAX;
 /// The number of environment steps that a run of this algorithm has made, checked.
 pub(in crate::train) fn steps_made(header: &Header, algorithm: &dyn Algorithm) -> Result<u64> {
     let (iteration, made) = (header.iteration, header.made(algorithm));
-    let least = if algorithm.counts_steps() { made } else { algorithm.planned(iteration) };
-    if least > MAX_STEPS.saturating_add(algorithm.most(1).max(algorithm.batch())) {
-        let batch = algorithm.batch();
+    let of_ranks = |steps: u64| steps.saturating_mul(header.sharers(algorithm));
+    let (planned, batch) = (of_ranks(algorithm.planned(iteration)), of_ranks(algorithm.batch()));
+    let least = if algorithm.counts_steps() { made } else { planned };
+    if least > MAX_STEPS.saturating_add(of_ranks(algorithm.most(1)).max(batch)) {
         return Err(wrong(format!("{iteration} iterations of {batch} steps are more than can be made")));
     }
     // Each iteration makes at least one step.
-    let most = algorithm.most(iteration);
-    match (iteration..=most.max(algorithm.planned(iteration))).contains(&made) {
+    let most = of_ranks(algorithm.most(iteration));
+    match (iteration..=most.max(planned)).contains(&made) {
         true => Ok(made),
         false => {
             Err(wrong(format!("{made} environment steps cannot be: {iteration} iterations make {iteration} to {most}")))
@@ -349,6 +390,7 @@ pub(in crate::train) fn decode<'a>(bytes: &'a [u8], own: &[&'static AlgorithmDef
     if let Some((entry, (at, number))) = entries.iter().find_map(|e| Some((e, e.non_finite()?))) {
         return Err(entry.cannot_hold(at, number));
     }
+    let entries = entries.into_iter().filter(|entry| !rank_files::is_one(&entry.name)).collect();
     Ok((header, def, entries))
 }
 

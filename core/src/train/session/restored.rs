@@ -7,6 +7,7 @@ use crate::backend::room;
 use crate::train::saved::end_rule::EndRule;
 use crate::train::saved::finished;
 use crate::train::saved::host_episodes;
+use crate::train::saved::rank_files;
 use crate::train::saved::rules::RunLength;
 use crate::train::saved::seed_array;
 use crate::train::saved::seed_array::SeedArray;
@@ -38,6 +39,14 @@ pub(in crate::train) fn restored(
     snapshots: &[Saved<'_>],
     trials: bool,
 ) -> Result<Restored> {
+    let own_files: Vec<Option<Vec<u8>>> =
+        snapshots.iter().map(|saved| rank_files::of_rank(device, saved.file, own.algorithms)).collect::<Result<_>>()?;
+    let own_snapshots: Vec<Saved<'_>> = snapshots
+        .iter()
+        .zip(&own_files)
+        .map(|(saved, own)| own.as_ref().map_or(*saved, |file| Saved::in_one_file(file)))
+        .collect();
+    let snapshots = &own_snapshots[..];
     let decoded: Vec<Decoded<'_>> =
         snapshots.iter().map(|saved| snapshot::decode(saved.file, own.algorithms)).collect::<Result<_>>()?;
     let Some((first, algorithm, _)) = decoded.first() else {
@@ -46,6 +55,7 @@ pub(in crate::train) fn restored(
     decoded.iter().try_for_each(|(header, ..)| check_alike(header, first, trials))?;
     let (setup, trials) = setups(&decoded.iter().map(|(header, ..)| header).collect::<Vec<_>>(), algorithm, own)?;
     decoded.iter().try_for_each(|(header, ..)| check_state(header, &setup))?;
+    rank_files::check(device, first, setup.fitted().together())?;
     let fitted = setup.fitted();
     let mut seeds = Vec::with_capacity(decoded.len());
     for (header, _, tensors) in &decoded {
@@ -55,7 +65,7 @@ pub(in crate::train) fn restored(
             made,
             finished: finished::read(tensors, setup.env.spec().horizon, iteration)?,
             segments: header.rings.clone(),
-            ended_as_planned: header.budget == EndRule::Planned && iteration >= fitted.iterations(header.steps),
+            ended_as_planned: header.budget == EndRule::Planned && iteration >= setup.iterations(header.steps),
         });
     }
     let rings = fitted.entries(setup.env.state_len()).into_iter().filter(|entry| entry.ring.is_some());
@@ -112,7 +122,7 @@ fn stack(
     for index in &of_stack {
         let ((header, _, tensors), SeedProgress { iteration, made, .. }) = (&decoded[*index], &seeds[*index]);
         saved::check_rings(header, tensors, &rings)?;
-        let made = RunLength { iteration: *iteration, made: *made };
+        let made = RunLength { iteration: *iteration, made: *made / setup.sharers() };
         arrays.push(tensors::read(tensors, header.format, &entries, layout, made)?);
     }
     let mut state = State::new();
@@ -120,7 +130,7 @@ fn stack(
         let array = device.zeros(&[&[of_stack.len()], &ring.shape[..]].concat(), ring.dtype)?;
         for (row, index) in of_stack.iter().enumerate() {
             // Each step adds a row.
-            let added = seeds[*index].made;
+            let added = seeds[*index].made / setup.sharers();
             check_next(&arrays[row], ring, added)?;
             fill(device, (&array, row), ring, added, (&snapshots[*index], &decoded[*index]))?;
         }
@@ -204,6 +214,7 @@ fn check_alike(header: &Header, first: &Header, trials: bool) -> Result<()> {
     let same = header.algorithm == first.algorithm
         && header.env == first.env
         && header.steps == first.steps
+        && header.ranks == first.ranks
         && (trials || header.config == first.config);
     if !same {
         return Err(wrong("the runs differ in more than the seed; resume them one by one"));

@@ -7,6 +7,7 @@ use crate::algo::StateEntry;
 use crate::nn::Layout;
 use crate::train::saved::finished;
 use crate::train::saved::host_episodes;
+use crate::train::saved::rank_files;
 use crate::train::saved::rules::{self, RunLength};
 use crate::train::saved::seed_array;
 use crate::train::saved::seed_array::SeedArray;
@@ -142,7 +143,13 @@ impl<'a> Snapshots<'a> {
     /// # Errors
     /// If there is no such seed, or the device fails; [`Error::Memory`] if there is no room for it.
     pub async fn encode(&self, index: usize) -> Result<Vec<u8>> {
-        self.file(index, Vec::new()).await
+        let own = self.file(index, Vec::new()).await?;
+        match self.kind {
+            SnapshotKind::Session if self.session.setup().sharers() > 1 => {
+                rank_files::joined(self.session.device(), self.session.setup().algorithm, own)
+            }
+            _ => Ok(own),
+        }
     }
 
     /// Makes a snapshot in parts of seed number `index`, from 0: the rows of its replay memory that are new since
@@ -153,7 +160,11 @@ impl<'a> Snapshots<'a> {
     /// If there is no such seed, or the segments are not its own.
     pub fn parts(&self, index: usize, saved: &[Ring]) -> Result<SnapshotParts<'_>> {
         let (mut rings, mut stretches) = (Vec::new(), VecDeque::new());
-        let added = self.session.steps_made(index);
+        if self.session.setup().sharers() > 1 {
+            // The file holds the memories of all ranks.
+            return Ok(SnapshotParts { of: self, index, rings, stretches });
+        }
+        let added = self.session.steps_made(index) / self.session.setup().sharers();
         for (entry, next) in self.rings() {
             self.check_next(index, (entry, next), added)?;
             let tensor = seed_array::name(entry.name);
@@ -220,12 +231,12 @@ impl<'a> Snapshots<'a> {
             other => other,
         };
         let &SeedProgress { iteration, made, .. } = session.seed(index);
-        let made = RunLength { iteration, made };
+        let made = RunLength { iteration, made: made / setup.sharers() };
         rules::check(&own, &self.layout, u32::MAX, made).map_err(unsaved)?;
         drop(own);
         let env = &setup.env.spec().name;
         let header = Header::new(self.kind, setup.algorithm.name, env, seed, setup.table());
-        let mut header = header.with_rings(rings, setup.fitted().counts_steps());
+        let mut header = header.with_rings(rings, setup.fitted().counts_steps()).with_ranks(setup.sharers() as usize);
         (header.steps, header.iteration) = (setup.steps, iteration);
         header.env_steps = session.steps_made(index);
         if entries.iter().any(|entry| entry.name == seed_array::name("env_state")) {
@@ -318,7 +329,10 @@ impl SnapshotParts<'_> {
         if !self.stretches.is_empty() {
             return Err(Error::Program("the rows of a snapshot come before its file".to_owned()));
         }
-        let file = self.of.file(self.index, self.rings.clone()).await?;
+        let file = match self.rings.is_empty() {
+            true => self.of.encode(self.index).await?,
+            false => self.of.file(self.index, self.rings.clone()).await?,
+        };
         Ok((file, self.rings))
     }
 }

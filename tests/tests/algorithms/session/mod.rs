@@ -12,6 +12,7 @@ mod many_tasks;
 mod memory;
 mod one_of;
 mod parts;
+mod ranks;
 mod resume;
 mod several_choices;
 mod snapshots;

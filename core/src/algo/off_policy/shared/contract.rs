@@ -9,6 +9,7 @@ use crate::nn::Layout;
 use crate::optim::Progress;
 use crate::play::Iteration;
 use crate::policy::{Acting, LayersConfig, Policy};
+use crate::program::Context;
 use crate::replay::Batch;
 use crate::tensor::{Named, Tree};
 
@@ -86,7 +87,7 @@ pub trait OffPolicy: Clone + Debug + 'static {
     }
 
     /// Makes an update.
-    fn update(&self, learner: Self::Learner, occasion: Occasion<'_>) -> UpdateOutcome<Self::Learner>;
+    fn update(&self, cx: &mut Context, learner: Self::Learner, occasion: Occasion<'_>) -> UpdateOutcome<Self::Learner>;
 
     /// Writes the learner to the state.
     fn keep(&self, it: &mut Iteration<'_>, learner: &Self::Learner);

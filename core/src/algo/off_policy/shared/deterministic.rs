@@ -13,9 +13,10 @@ use crate::nn::{Activation, Layout, Mlp};
 use crate::optim::{AdamConfig, Progress};
 use crate::play::Iteration;
 use crate::policy::{Acting, Disturbed, LayersConfig, Noise, Policy};
+use crate::program::Context;
 use crate::replay::{Transitions, mean};
 use crate::settings::Range;
-use crate::tensor::{Named, run_tree_if, tree};
+use crate::tensor::{Named, Tree as _, run_tree_if, tree};
 use crate::{DType, Result, Tensor};
 
 crate::settings! {
@@ -202,7 +203,12 @@ impl OffPolicy for Deterministic {
         self.settings.delay
     }
 
-    fn update(&self, learner: DeterministicLearner, occasion: Occasion<'_>) -> UpdateOutcome<DeterministicLearner> {
+    fn update(
+        &self,
+        cx: &mut Context,
+        learner: DeterministicLearner,
+        occasion: Occasion<'_>,
+    ) -> UpdateOutcome<DeterministicLearner> {
         let DeterministicLearner { policy, values, target: targets } = learner;
         let (Occasion { rates, batch, key, number }, settings) = (occasion, &self.settings);
         let Transitions { obs, action, next_obs, reward, terminated } = batch.transitions;
@@ -221,7 +227,7 @@ impl OffPolicy for Deterministic {
         let reward = if scale == 1.0 { reward } else { reward * scale };
         let y = target(reward, terminated, value, batch.discount);
         let critics = self.descent(VALUES, rates.get("learning_rate"), &["value_loss"]);
-        let critic = critics.run(values, 1, &(), |parts, ()| {
+        let critic = critics.run(cx, values, 1, &(), |parts, ()| {
             let loss = batch.squared_errors(&self.all(parts, obs, action), y);
             let seen = [("value_loss", loss)].into();
             Look { loss: self.decay(parts).map_or(loss, |decay| loss + decay), seen }
@@ -234,8 +240,9 @@ impl OffPolicy for Deterministic {
         let sums = ["policy_loss", "grad_norm"];
         let fixed = of_values.split(values.theta);
         let actors = self.descent(POLICY, rates.get("policy_learning_rate"), &sums);
-        let moved = |policy: Trained, targets: Tensor| {
-            let actor = actors.run(policy, 1, &(), |parts, ()| {
+        let among_ranks = cx.ranks() > 1;
+        let mut moved = |policy: Trained, targets: Tensor| {
+            let actor = actors.run(cx, policy, 1, &(), |parts, ()| {
                 let input = Tensor::concat(&[obs, self.policy.action(parts, obs)], 2);
                 // As the paper of priorities has it, only the critics' errors are weighted.
                 let loss = -mean(self.values[0].forward(&fixed, input));
@@ -252,11 +259,19 @@ impl OffPolicy for Deterministic {
                 let none = Tensor::zeros(&[obs.size(0), 1]);
                 let nothing = Metrics::default().means(&sums, none.broadcast_to(&[obs.size(0), sums.len()]), none);
                 let last = number.eq(Tensor::constant_u32(delay as u32 - 1));
-                let ((policy, target), actor) =
-                    run_tree_if(last, &((policy, targets), nothing), |((policy, targets), _)| {
-                        let (policy, target, actor) = moved(policy, targets);
-                        ((policy, target), actor)
-                    });
+                let init = ((policy, targets), nothing);
+                let mut step = |((policy, targets), _): ((Trained, Tensor), Metrics)| {
+                    let (policy, target, actor) = moved(policy, targets);
+                    ((policy, target), actor)
+                };
+                let ((policy, target), actor) = if among_ranks {
+                    // Ranks cannot meet inside of what may not be done: the step is made, and dropped.
+                    let made = step(init.clone()).flat();
+                    let kept = made.iter().zip(init.flat()).map(|(new, old)| last.select(*new, old));
+                    init.with(&kept.collect::<Vec<_>>())
+                } else {
+                    run_tree_if(last, &init, step)
+                };
                 (policy, target, actor)
             }
         };

@@ -5,7 +5,7 @@ mod whole_episodes;
 use super::{Occasion, OffPolicy, Replay, UpdateOutcome, WarmUp, memory_entries, period};
 use crate::algo::Count;
 use crate::algo::RunningEpisodes;
-use crate::algo::{Algorithm, Course, Held, Learned, Metrics, StateEntry, Statistics};
+use crate::algo::{Algorithm, Course, Held, Learned, Metrics, StateEntry, Statistics, Together, merge_steps};
 use crate::credit::Moments;
 use crate::dist::fold_in;
 use crate::env::EnvSpec;
@@ -110,23 +110,34 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
         key: [Tensor; 2],
     ) -> ((C::Learner, Stored), Metrics) {
         let (Replay { batch_size, gradient_steps, .. }, of) = (*self.algorithm.replay(), self.algorithm.period());
-        let update = |update: Tensor, (learner, stored): (C::Learner, Stored)| {
+        let update = |it: &mut Iteration<'_>, update: Tensor, (learner, stored): (C::Learner, Stored)| {
             let key = fold_in(key, update);
             let drawn = self.memory.sample(&stored, key, batch_size, rates.find(CORRECTION));
             let number = period::number(pass, update, gradient_steps, of);
             let batch = statistics.map_or(drawn.batch, |statistics| standardised(&drawn.batch, statistics));
             let occasion = Occasion { rates, batch: &batch, key, number };
-            let UpdateOutcome { learner, metrics, errors } = self.algorithm.update(learner, occasion);
+            let UpdateOutcome { learner, metrics, errors } = self.algorithm.update(it.context(), learner, occasion);
             ((learner, self.memory.learned(stored, &drawn, errors)), metrics)
         };
         if gradient_steps == 1 {
-            return update(Tensor::constant_u32(0), (learner, stored));
+            return update(it, Tensor::constant_u32(0), (learner, stored));
+        }
+        if it.ranks() > 1 {
+            // The ranks meet in each update, and a loop in which they do cannot be inside of another one.
+            let (mut at, mut all) = ((learner, stored), None);
+            for number in 0..gradient_steps {
+                let number = Tensor::constant_u32(number as u32);
+                let (after, metrics) = update(it, number, at);
+                let before = all.unwrap_or_else(|| metrics.passes(it.seeds(), gradient_steps));
+                (at, all) = (after, Some(before.after(number, &metrics)));
+            }
+            return (at, all.unwrap_or_default().flattened(it.seeds(), gradient_steps));
         }
         // Updates only read rows; they change priorities.
         let fixed = Stored { priorities: None, ..stored.clone() };
         let init = (learner, stored.priorities);
-        let ((learner, priorities), metrics) = it.repeat(gradient_steps, &init, |_, number, (learner, priorities)| {
-            let ((learner, stored), metrics) = update(number, (learner, Stored { priorities, ..fixed.clone() }));
+        let ((learner, priorities), metrics) = it.repeat(gradient_steps, &init, |it, number, (learner, priorities)| {
+            let ((learner, stored), metrics) = update(it, number, (learner, Stored { priorities, ..fixed.clone() }));
             ((learner, stored.priorities), metrics)
         });
         ((learner, Stored { priorities, ..fixed }), metrics)
@@ -179,7 +190,7 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
         let stored = self.memory.push(stored, &self.transitions(&played), by_seed(ends.step_numbers(steps)));
         let (count, [_, ended]) = Count::from(steps, ep_return, ep_return * 0.0).over(played.steps.reward, ends, 1.0);
         let metrics = count.metrics(ended, [train_freq, rows[0], envs]);
-        let statistics = statistics.map(|before| before.merge_steps(played.steps.obs, None));
+        let statistics = statistics.map(|before| merge_steps(it, before, played.steps.obs, None));
         let ((learner, stored), metrics) = match learns {
             false => ((learner, stored), metrics),
             true => {
@@ -318,6 +329,11 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
 
     fn counts_steps(&self) -> bool {
         self.algorithm.replay().whole_episodes().is_some()
+    }
+
+    /// Each rank remembers what it plays, and draws from that.
+    fn together(&self) -> Together {
+        Together::Gradients
     }
 
     fn policy_entries(&self) -> Vec<&'static str> {

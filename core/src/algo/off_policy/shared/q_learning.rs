@@ -11,6 +11,7 @@ use crate::nn::Layout;
 use crate::optim::{Adam, Decay, Progress, RateSchedule};
 use crate::play::Iteration;
 use crate::policy::{Acting, EpsilonGreedy, LayersConfig, Policy};
+use crate::program::Context;
 use crate::replay::{Transitions, mean};
 use crate::settings::Range;
 use crate::tensor::{Named, tree};
@@ -159,7 +160,7 @@ impl OffPolicy for QLearning {
         [("epsilon", Tensor::constant_f32(self.settings.exploration.last()))].into()
     }
 
-    fn update(&self, learner: QLearner, occasion: Occasion<'_>) -> UpdateOutcome<QLearner> {
+    fn update(&self, cx: &mut Context, learner: QLearner, occasion: Occasion<'_>) -> UpdateOutcome<QLearner> {
         let QLearner { network, target: targets, since } = learner;
         let (Occasion { rates, batch, .. }, settings) = (occasion, &self.settings);
         let Transitions { obs, action, next_obs, reward, terminated } = batch.transitions;
@@ -175,7 +176,7 @@ impl OffPolicy for QLearning {
             sums: &["value_loss", "value_mean", "grad_norm"],
             stop: None,
         };
-        let end = descent.run(network, 1, &(), |parts, ()| {
+        let end = descent.run(cx, network, 1, &(), |parts, ()| {
             let value = self.policy.value(parts, obs, action);
             let loss = batch.mean(huber(value, y));
             Look { loss, seen: [("value_loss", loss), ("value_mean", mean(value))].into() }

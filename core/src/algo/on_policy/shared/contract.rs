@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use super::{FittedBaseline, Sampling, Stepping};
-use crate::algo::{ActorCritic, Algorithm, Course, Held, Learned, Metrics, StateEntry, Statistics};
+use crate::algo::{ActorCritic, Algorithm, Course, Held, Learned, Metrics, StateEntry, Statistics, Together};
 use crate::env::EnvSpec;
 use crate::host::FleetSize;
 use crate::learn::Turn;
@@ -68,6 +68,11 @@ pub trait OnPolicy: Clone + Debug {
     /// Values that follow a schedule in the next iteration, by the names of their metrics: `train/` and the name of the
     /// iteration's scalar.
     fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)>;
+
+    /// The way in which several ranks train it together.
+    fn together(&self) -> Together {
+        Together::Gradients
+    }
 
     /// Makes an iteration: collects a rollout, learns from it, and writes the new state. `turn`, which SVPG gives to
     /// its particles, changes the policy's gradients before each step.
@@ -178,6 +183,10 @@ impl<C: OnPolicy> Algorithm for OnPolicyLearner<C> {
 
     fn counts_steps(&self) -> bool {
         self.sampling().whole_episodes().is_some()
+    }
+
+    fn together(&self) -> Together {
+        self.config.together()
     }
 
     fn policy_entries(&self) -> Vec<&'static str> {

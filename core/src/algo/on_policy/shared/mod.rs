@@ -10,6 +10,7 @@ mod fitted;
 mod loss;
 mod minibatch;
 mod networks;
+mod rank_moments;
 mod rollout;
 mod sampling;
 mod sequences;

@@ -1,9 +1,10 @@
 //! Steps of policy and value function on a rollout, together or apart.
 
+use super::rank_moments::{merged_over_ranks, moments_of, standardise_by};
 use super::{AdvantageScope, CriticConfig, Losses, Minibatch, PolicyGradient, Rollout, StepCredit};
 use super::{rollout::by_time, standardise};
 use crate::Tensor;
-use crate::algo::{Held, Metrics, Statistics};
+use crate::algo::{Held, Metrics, Statistics, merge_steps};
 use crate::learn::{Between, Descended, Descent, Look, Turn, by_seed};
 use crate::optim::{OptimiserConfig, Trained, norm};
 use crate::play::Iteration;
@@ -123,9 +124,15 @@ impl<'a> Networks<'a> {
         let norms = self.norms();
         let between = Between { norms: critic.log_details.then_some(&norms), turn: self.turn, ..Between::default() };
         let (rows, passes) = (rollout.rows(&self.scaled(it, held, credit)), rollout.passes(self.steps.epochs));
-        let end = descent.run_with(between, self.actor, passes.steps(), &passes.xs(), |parts, x| {
+        let of_ranks = (here && it.ranks() > 1).then(|| rollout.moments_of_ranks(it, rows, &passes));
+        let xs = (passes.xs(), of_ranks);
+        let end = descent.run_with(it.context(), between, self.actor, passes.steps(), &xs, |parts, (x, of_ranks)| {
             let minibatch = rollout.minibatch(rows.gather(passes.index(&x)));
-            let losses = losses(parts, &minibatch, here);
+            let minibatch = match of_ranks {
+                Some(moments) => minibatch.standardised_by(moments),
+                None => minibatch,
+            };
+            let losses = losses(parts, &minibatch, here && of_ranks.is_none());
             Look { loss: loss(&losses), seen: minibatch.counted(losses.seen()) }
         });
         self.metrics[0] = descent.means(&end);
@@ -157,7 +164,7 @@ impl<'a> Networks<'a> {
         };
         let norms = self.norms();
         let between = Between { norms: Some(&norms), ..Between::default() };
-        let end = self.rollout.fit_values(between, &descent, critic, self.steps.critic.critic_epochs, credit);
+        let end = self.rollout.fit_values(it, between, &descent, critic, self.steps.critic.critic_epochs, credit);
         self.metrics[1] = descent.means(&end);
         self.critic = Some(end.trained);
         self.count(&end);
@@ -222,10 +229,16 @@ impl<'a> Networks<'a> {
             by_time(f(by_seed(credit.advantages)), [t, s, n])
         };
         let advantages = match self.steps.critic.advantage_scope {
+            AdvantageScope::Rollout if self.steps.normalise_advantages && it.ranks() > 1 => {
+                let own = moments_of(by_seed(credit.advantages), rollout.valid()).unsqueeze(0);
+                let moments = merged_over_ranks(it, own);
+                let moments = moments.reshape(&moments.shape()[1..]);
+                of(&|x| standardise_by(x, moments))
+            }
             AdvantageScope::Rollout if self.steps.normalise_advantages => of(&|x| standardise(x, rollout.valid())),
             AdvantageScope::Running if self.steps.normalise_advantages => {
                 let Some(moments) = Statistics::ADVANTAGES.find(held) else { return *credit };
-                let moments = moments.merge_steps(credit.advantages, rollout.valid);
+                let moments = merge_steps(it, moments, credit.advantages, rollout.valid);
                 Statistics::ADVANTAGES.keep(it, &moments);
                 of(&|x| moments.standardise(x, ADVANTAGE_LIMIT))
             }
@@ -240,6 +253,7 @@ impl Rollout<'_> {
     #[track_caller]
     pub fn fit_values(
         &self,
+        it: &mut Iteration<'_>,
         between: Between<'_>,
         descent: &Descent<'_>,
         critic: Trained,
@@ -247,7 +261,7 @@ impl Rollout<'_> {
         credit: &StepCredit,
     ) -> Descended {
         let (net, rows, passes) = (self.nets, self.rows(credit), self.passes(epochs));
-        descent.run_with(between, critic, passes.steps(), &passes.xs(), |parts, x| {
+        descent.run_with(it.context(), between, critic, passes.steps(), &passes.xs(), |parts, x| {
             let minibatch = self.minibatch(rows.gather(passes.index(&x)));
             let value = net.value_of(parts, minibatch.obs, minibatch.sequences.as_ref());
             let loss = minibatch.value_loss(value, None);

@@ -2,7 +2,7 @@
 //!
 //! Values, returns and episodes are computed from the recorded steps, alike on devices and on the host.
 
-use crate::algo::{ActorCritic, Count, Held, Metrics, RunningEpisodes, Statistics};
+use crate::algo::{ActorCritic, Count, Held, Metrics, RunningEpisodes, Statistics, merge_steps};
 use crate::credit::{Gae, Moments, ValuedSteps, explained_variance, explained_variance_of_valid, gae};
 use crate::dist::fold_in;
 use crate::learn::{Passes, by_seed};
@@ -102,7 +102,7 @@ impl<'a> Rollout<'a> {
         let until = Until { steps: horizon, span, lasting: sde.then_some(sde_sample_freq) };
         let cast = Cast { policy: &policy, acting: &acting, rows };
         let played = it.go_on(cast, from, until, Tensor::constant_u32(0));
-        Rollout::of(sampling, nets, it, held, acting.clone(), &played, memories).rewarded(held)
+        Rollout::of(sampling, nets, it, held, acting.clone(), &played, memories).rewarded(it, held)
     }
 
     /// Makes a rollout of recorded steps. `acting` has the values by which the policy acted, and `memories` the states
@@ -169,11 +169,9 @@ impl<'a> Rollout<'a> {
     }
 
     /// Updates the statistics of rewards with those of this rollout.
-    pub(super) fn rewarded(self, held: &Held) -> Rollout<'a> {
-        Rollout {
-            reward_moments: Statistics::REWARDS.find(held).map(|m| m.merge_steps(self.discounted, self.valid)),
-            ..self
-        }
+    pub(super) fn rewarded(self, it: &mut Iteration<'_>, held: &Held) -> Rollout<'a> {
+        let before = Statistics::REWARDS.find(held);
+        Rollout { reward_moments: before.map(|m| merge_steps(it, m, self.discounted, self.valid)), ..self }
     }
 
     /// The policy's distributions of the actions, `[S, T · N, ·]`.
@@ -285,7 +283,7 @@ impl<'a> Rollout<'a> {
             self.keep_running(it);
         }
         // Observations were normalised by the statistics before this rollout, both in it and in its updates.
-        let obs_moments = self.obs_moments.map(|m| m.merge_steps(self.obs, self.valid));
+        let obs_moments = self.obs_moments.map(|m| merge_steps(it, m, self.obs, self.valid));
         for (of, moments) in [(Statistics::OBSERVATIONS, obs_moments), (Statistics::REWARDS, self.reward_moments)] {
             if let Some(moments) = moments {
                 of.keep(it, &moments);

@@ -48,6 +48,6 @@ impl<'a> Rollout<'a> {
         let memories = nets.cells().map(|cells| cells.map(|cell| cell.initial(&acting.parts, rows)));
         let mut rollout = Rollout::of(sampling, nets, it, held, acting.clone(), &played, memories);
         rollout.valid = Some(valid);
-        rollout.rewarded(held)
+        rollout.rewarded(it, held)
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use super::Population;
-use crate::algo::{Algorithm, Course, First, Held, Learned, Metrics, StateEntry, Statistics};
+use crate::algo::{Algorithm, Course, First, Held, Learned, Metrics, StateEntry, Statistics, Together};
 use crate::dist::fold_in;
 use crate::env::EnvSpec;
 use crate::host::FleetSize;
@@ -12,7 +12,7 @@ use crate::optim::Progress;
 use crate::play::{Cast, Iteration, Steps, Totals, row_keys};
 use crate::policy::{Acting, How, NetConfig, Normalised, Policy, PolicyNet};
 use crate::rng::streams;
-use crate::tensor::{Named, tree};
+use crate::tensor::{Named, Tree as _, tree};
 use crate::{DType, Result, Tensor};
 
 /// An algorithm that searches for parameters by playing candidates: its settings, the candidates that it asks for, and
@@ -156,7 +156,11 @@ impl SearchedPolicy {
         candidates: Tensor,
         key: [Tensor; 2],
     ) -> Played {
-        let (seeds, n) = (candidates.size(0), candidates.size(1));
+        let (seeds, all_candidates) = (candidates.size(0), candidates.size(1));
+        let keys = row_keys(key, all_candidates);
+        // Each rank plays its part of the candidates; where they do not divide, the last ones play some twice.
+        let part = RankPart::new(it.rank(), all_candidates);
+        let (candidates, keys, n) = (part.of(candidates), keys.map(|words| part.of_rows(words, seeds)), part.each);
         let Population { episodes, deterministic, .. } = *population;
         let rows = [seeds * n, episodes];
         let (p, all) = (self.parameters, self.layout.len());
@@ -174,13 +178,18 @@ impl SearchedPolicy {
         };
         let how = if deterministic { How::Exploit } else { How::Explore };
         let cast = Cast { policy: &policy, acting: &acting, rows };
-        it.fold((cast, how), row_keys(key, n), self.horizon, &first, |played: &Played, step: &Steps| Played {
+        let played = it.fold((cast, how), keys, self.horizon, &first, |played: &Played, step: &Steps| Played {
             totals: played.totals.add(step),
             seen: played.seen.zip(mean).map(|([sum, squares], mean)| {
                 let d = step.obs - mean;
                 [sum + d, squares + d.square()]
             }),
-        })
+        });
+        if it.ranks() == 1 {
+            return played;
+        }
+        let of_all = it.of_ranks(&played.flat());
+        played.with(&of_all.into_iter().map(|x| part.joined(x, seeds)).collect::<Vec<_>>())
     }
 
     /// Merges the observations of all candidates into the statistics.
@@ -248,6 +257,55 @@ impl SearchedPolicy {
     }
 }
 
+/// The candidates that a rank plays.
+#[derive(Clone, Copy, Debug)]
+struct RankPart {
+    /// The number of the rank, and R, the number of ranks.
+    rank: [usize; 2],
+    /// n, the number of all candidates of a seed.
+    all: usize,
+    /// m, the number of candidates of a seed that each rank plays: n / R, rounded up.
+    each: usize,
+}
+
+impl RankPart {
+    fn new(rank: [usize; 2], all: usize) -> RankPart {
+        RankPart { rank, all, each: all.div_ceil(rank[1]) }
+    }
+
+    /// The rank's part of what is of all candidates: `[S, n, …]` → `[S, m, …]`.
+    #[track_caller]
+    fn of(&self, x: Tensor) -> Tensor {
+        let [rank, ranks] = self.rank;
+        if ranks == 1 {
+            return x;
+        }
+        let place = |i: usize| (rank * self.each + i).min(self.all - 1);
+        let parts: Vec<Tensor> = match rank * self.each + self.each <= self.all {
+            true => vec![x.slice(1, place(0), place(0) + self.each)],
+            false => (0..self.each).map(|i| x.slice(1, place(i), place(i) + 1)).collect(),
+        };
+        Tensor::concat(&parts, 1)
+    }
+
+    /// As [`of`](RankPart::of), of rows: `[S · n, 1]` → `[S · m, 1]`.
+    #[track_caller]
+    fn of_rows(&self, x: Tensor, seeds: usize) -> Tensor {
+        self.of(x.reshape(&[seeds, self.all])).reshape(&[seeds * self.each, 1])
+    }
+
+    /// Puts the parts of all ranks in order: `[R, S · m, …]` → `[S · n, …]`.
+    #[track_caller]
+    fn joined(&self, x: Tensor, seeds: usize) -> Tensor {
+        let (RankPart { rank: [_, ranks], all, each }, shape) = (*self, x.shape());
+        let rest = shape.get(2..).unwrap_or_default();
+        let width = rest.iter().product();
+        let by_seed = x.reshape(&[ranks, seeds, each, width]).permute(&[1, 0, 2, 3]);
+        let by_seed = by_seed.reshape(&[seeds, ranks * each, width]).slice(1, 0, all);
+        by_seed.reshape(&[&[seeds * all], rest].concat())
+    }
+}
+
 /// The settings that the memory of a run grows with, by their keys.
 fn sizes(population: &Population, net: &NetConfig) -> Vec<(&'static str, usize)> {
     let Population { n_samples, episodes, .. } = *population;
@@ -289,6 +347,10 @@ impl<C: CandidateSearch> Algorithm for PopulationLearner<C> {
 
     fn counts_steps(&self) -> bool {
         true
+    }
+
+    fn together(&self) -> Together {
+        Together::Candidates
     }
 
     fn policy_entries(&self) -> Vec<&'static str> {

@@ -149,6 +149,13 @@ fn phase(
         }
     }
     let mut memo: FxHashMap<NodeId, bool> = FxHashMap::default();
+    // An optimiser's step has several results, and waits for all that the last one needs.
+    for id in &mut waiting {
+        let k = owner[&*id];
+        if low.updates.contains_key(&k) {
+            *id = kernels[k].nodes.iter().copied().max().unwrap_or(*id);
+        }
+    }
     waiting.sort_unstable();
     for id in waiting {
         if others_first && !depends(low, &builder.map, id, &mut memo) {

@@ -79,7 +79,7 @@ fn step(config: &PearlConfig, optimiser: Adam, change: impl FnOnce(&Layout, &mut
             of_z: uneven(&[1, M, 3], 6),
             of_actions: all(2, 7),
         };
-        let updated = nets.update(nets.begin(&held), &data);
+        let updated = nets.update(cx, nets.begin(&held), &data);
         let key = [0; 2].map(|word| Tensor::constant_u32(word).broadcast_to(&[1, 1]));
         let place = EnvPlace::from(&env);
         let mut it = Iteration::new(cx, &place, key, Tensor::constant_u32(1));

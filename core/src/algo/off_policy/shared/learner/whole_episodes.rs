@@ -2,8 +2,8 @@
 
 use super::{Actors, Carried, OffPolicyLearner};
 use crate::Tensor;
-use crate::algo::Count;
 use crate::algo::off_policy::shared::{OffPolicy, period};
+use crate::algo::{Count, merge_steps};
 use crate::dist::fold_in;
 use crate::learn::{Metrics, by_environment};
 use crate::play::{Amount, Cast, Iteration};
@@ -40,7 +40,7 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
             reward: by_environment(steps.reward),
             terminated: by_environment(steps.terminated.to_f32()),
         };
-        let statistics = statistics.map(|before| before.merge_steps(steps.obs, Some(valid)));
+        let statistics = statistics.map(|before| merge_steps(it, before, steps.obs, Some(valid)));
         let (valid, numbers) = (by_environment(valid), by_environment(ends.step_numbers(first.steps)));
         let stored = self.memory.push_valid(stored, &new, numbers, valid);
         let made = valid.to_f32().sum_keep(1).reshape(&[rows[0], 1]);
