@@ -1,7 +1,7 @@
 //! The command line: what can be typed, and where each verb goes.
 
 use crate::cmd;
-use crate::{args, known, outcome, output, provenance, python, signals};
+use crate::{args, known, outcome, output, provenance, python, ranks, signals};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use quickstudy_core::algo::AlgorithmDef;
 use quickstudy_core::host::EnvPlace;
@@ -170,6 +170,35 @@ pub fn main_with(environments: Vec<EnvPlace>, algorithms: Vec<&'static Algorithm
     }
 }
 
+/// Runs a verb that several ranks do together: rank 0 does it, and the others follow.
+fn among_ranks(verb: Verb) -> Result<(), outcome::Stop> {
+    use quickstudy_core::backend::Ranks as _;
+    ranks::meet()?;
+    let Some(team) = ranks::team() else { return Ok(()) };
+    let done = match (&verb, team.rank()) {
+        (Verb::Train(args), 0) => cmd::train::run(args),
+        (Verb::Sweep(args), 0) => cmd::sweep::run(args),
+        (Verb::Bench(args), _) => cmd::bench::run(args),
+        (Verb::Train(args), rank) => {
+            args.python.set();
+            followed(&team, rank, Some(args))
+        }
+        (_, rank) => followed(&team, rank, None),
+    };
+    drop(team);
+    ranks::part();
+    done
+}
+
+/// Follows rank 0. What fails here ends all.
+fn followed(team: &ranks::Team, rank: usize, args: Option<&cmd::train::TrainArgs>) -> Result<(), outcome::Stop> {
+    signals::ignore();
+    ranks::follow::follow(team, args).or_else(|stop| {
+        let message = format!("rank {rank}: {}", stop.message);
+        team.abort(outcome::report(&outcome::Stop { message, ..stop }))
+    })
+}
+
 /// Parses the command line, runs the verb and returns the exit code.
 #[must_use]
 pub fn main() -> ExitCode {
@@ -199,6 +228,10 @@ pub fn main() -> ExitCode {
         }
     };
     let result = match cli.verb {
+        Verb::Train(_) | Verb::Sweep(_) if ranks::launch::ranks() > 1 => among_ranks(cli.verb),
+        Verb::Bench(ref args) if args.part == Some(cmd::bench::BenchPart::Ranks) && ranks::launch::ranks() > 1 => {
+            among_ranks(cli.verb)
+        }
         Verb::Train(args) => cmd::train::run(&args),
         Verb::Sweep(args) => cmd::sweep::run(&args),
         Verb::Eval(args) => cmd::eval::run(&args),

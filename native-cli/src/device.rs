@@ -11,6 +11,7 @@ use crate::choose::{Candidate, choose};
 use crate::gpus::{self, Adapter};
 use crate::memory;
 use crate::outcome::Stop;
+use crate::ranks::{self, launch};
 
 /// Where to compute.
 #[derive(Clone, Debug, clap::Args)]
@@ -62,7 +63,9 @@ impl DeviceArgs {
         if memory::is_short() {
             return 1;
         }
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        let all = || std::thread::available_parallelism().map_or(1, usize::from);
+        // Ranks of a machine share its cores, unless their launcher has given each its own.
+        let cores = || (all() / if ranks::count() > 1 { launch::on_this_machine()[1] } else { 1 }).max(1);
         self.threads.map_or_else(cores, usize::from)
     }
 
@@ -105,10 +108,19 @@ impl DeviceArgs {
     /// cannot.
     pub fn open(&self) -> Result<Device, Stop> {
         let isa = isa()?;
-        match Choice::parse(&self.device)? {
-            Choice::Cpu | Choice::Auto => Ok(self.cpu(isa)),
-            Choice::Gpu(number) => self.gpu(number),
-        }
+        let device = match Choice::parse(&self.device)? {
+            Choice::Cpu | Choice::Auto => self.cpu(isa),
+            // The ranks of a machine take one GPU each.
+            Choice::Gpu(None) if ranks::count() > 1 => {
+                let [own, _] = launch::on_this_machine();
+                self.gpu(Some(own % gpus::adapters().len().max(1)))?
+            }
+            Choice::Gpu(number) => self.gpu(number)?,
+        };
+        Ok(match ranks::team() {
+            Some(team) => device.among(team),
+            None => device,
+        })
     }
 
     /// Opens the device for what `time` measures a piece of; only `auto` does measure, and says why it chose as it did.
@@ -119,6 +131,10 @@ impl DeviceArgs {
         &self,
         time: &mut dyn FnMut(&Device) -> Result<Duration, Stop>,
     ) -> Result<(Device, Option<String>), Stop> {
+        if ranks::count() > 1 && self.is_auto() {
+            let message = "--device auto measures what is faster, which several ranks cannot do together";
+            return Err(Stop::user(message).hint("name the device: cpu or gpu"));
+        }
         if Choice::parse(&self.device)? != Choice::Auto {
             return Ok((self.open()?, None));
         }

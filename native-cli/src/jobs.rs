@@ -2,25 +2,27 @@
 //! `sweep`.
 //!
 //! A process of its own keeps the failure of one training from the others. Each prints lines of JSON
-//! ([`TrainLine`]), and stops with a snapshot when its standard input ends: however this
+//! ([`TrainLine`](crate::json::train::TrainLine)), and stops with a snapshot when its standard input ends: however this
 //! process ends, nothing goes on without it, and nothing is lost.
 
 mod board;
 mod process;
 
 use crate::activity::{self, Work};
-use crate::json::train::TrainLine;
 use crate::outcome::{INTERRUPTED, Stop};
+use crate::ranks::message::Report;
+use crate::ranks::remote::Remote;
 use crate::signals;
 pub use board::Board;
-use process::{JobEvent, JobProcess};
+pub(crate) use process::{JobEvent, JobProcess};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 /// A training of some seeds.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Job {
     /// Its name in tables: `cartpole · ppo`.
     pub name: String,
@@ -52,7 +54,7 @@ pub enum JobEnd {
 /// Looks at signals this often.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Runs the jobs in order, `at_once` at a time, and returns how each ended. A job that fails does not keep the others
+/// Runs the jobs in order, `at_once` at a time on each rank, and returns how each ended. A job that fails does not keep the others
 /// from going on; Ctrl-C stops all.
 ///
 /// # Errors
@@ -62,22 +64,36 @@ pub fn run(jobs: &[Job], at_once: usize, board: &mut Board) -> Result<Vec<JobEnd
     let mut ends: Vec<Option<JobEnd>> = jobs.iter().map(|_| None).collect();
     let mut waiting: VecDeque<usize> = (0..jobs.len()).collect();
     let mut running: Vec<JobProcess> = Vec::new();
+    let mut remote = Remote::new();
     let (sender, events) = channel();
     let mut presses = 0;
-    while !running.is_empty() || (!waiting.is_empty() && presses == 0) {
-        while running.len() < at_once.max(1)
-            && presses == 0
-            && let Some(number) = waiting.pop_front()
-        {
-            running.push(JobProcess::start(number, &jobs[number], &sender)?);
+    let most = at_once.max(1);
+    while !running.is_empty() || !remote.is_empty() || (!waiting.is_empty() && presses == 0) {
+        while let Some(number) = waiting.front().copied().filter(|_| presses == 0) {
+            // Where the fewest run.
+            match remote.free(most).filter(|rank| remote.of(*rank) < running.len() || running.len() >= most) {
+                Some(rank) => remote.start(rank, number, &jobs[number]),
+                None if running.len() < most => running.push(JobProcess::start(number, &jobs[number], &sender)?),
+                None => break,
+            }
+            waiting.pop_front();
             board.begin(number);
+        }
+        while let Some(report) = remote.receive() {
+            match report {
+                Report::Line(number, line) => board.line(number, line),
+                Report::Said(number, text) => board.said(number, &text),
+                Report::Ended(number, end) => {
+                    let end = JobEnd::from(end);
+                    board.end(number, &end);
+                    ends[number] = Some(end);
+                }
+            }
         }
         match events.recv_timeout(LOOK) {
             Ok(JobEvent::Line(number, line)) => {
-                let process = running.iter_mut().find(|process| process.number == number);
-                if let (Some(process), TrainLine::Trained { finished, .. }) = (process, &line) {
-                    process.finished &= finished;
-                    process.saved += 1;
+                if let Some(process) = running.iter_mut().find(|process| process.number == number) {
+                    process.note(&line);
                 }
                 board.line(number, line);
             }
@@ -99,9 +115,10 @@ pub fn run(jobs: &[Job], at_once: usize, board: &mut Board) -> Result<Vec<JobEnd
         let now = signals::presses();
         for _ in presses..now {
             running.iter_mut().for_each(JobProcess::press);
+            remote.press();
         }
         presses = presses.max(now);
-        board.tick(running.len(), waiting.len());
+        board.tick(running.len() + remote.len(), waiting.len());
     }
     board.finish();
     Ok(ends.into_iter().map(|end| end.unwrap_or(JobEnd::Stopped)).collect())

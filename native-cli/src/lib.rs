@@ -50,6 +50,7 @@ pub mod progress;
 pub mod provenance;
 pub mod python;
 pub mod quote;
+pub mod ranks;
 pub mod raster;
 pub mod recording;
 pub mod recover;

@@ -2,14 +2,17 @@
 
 use crate::activity;
 use crate::known;
-use crate::outcome::{NON_FINITE, Stop};
+use crate::outcome::{self, NON_FINITE, Stop};
 use crate::progress::{grouped, say};
 use crate::provenance;
+use crate::ranks::lead::Led;
+use crate::ranks::{self, Team};
 use crate::run::{self, End, Pace, SeedRun};
 use crate::run_folder::{self, file};
 use crate::segments;
 use quickstudy_core::backend::Device;
 use quickstudy_core::train::{Own, Saved, Session};
+use std::rc::Rc;
 
 /// Said where a run goes on in other episodes than those in which it stopped.
 pub const NEW_EPISODES: &str = "note: the environment cannot save where it is in its episodes, so that new ones begin; \
@@ -39,6 +42,9 @@ impl RecordedSession {
         threads: usize,
         reopen: &dyn Fn(bool) -> Device,
     ) -> Result<End, Stop> {
+        if let Some(team) = ranks::team() {
+            return self.train_together(&team, pace, stop_asked);
+        }
         let (mut lost_at, mut in_vain) = (None, 0);
         loop {
             let stop = match run::run(&mut self.session, &mut self.runs, pace, stop_asked) {
@@ -64,6 +70,22 @@ impl RecordedSession {
             }
             lost_at = Some(steps);
             say(&format!("note: {}; going on from {} steps on {}", stop.message, grouped(steps), device.caps().name));
+        }
+    }
+
+    /// Trains with all ranks.
+    fn train_together(&mut self, team: &Rc<Team>, pace: Pace, stop_asked: &dyn Fn() -> bool) -> Result<End, Stop> {
+        let begun = self.runs.iter().filter(|run| run.folder.join(file::LAST).exists());
+        let read = |run: &SeedRun| run_folder::read_snapshot(run.folder.path(), file::LAST);
+        let snapshots = begun.map(read).collect::<Result<Vec<_>, _>>()?;
+        let mut led = Led::begin(&mut self.session, team.clone(), &snapshots, self.debug);
+        match run::run(&mut led, &mut self.runs, pace, stop_asked) {
+            Ok(end) => {
+                led.end();
+                Ok(end)
+            }
+            // The others may be in the middle of something.
+            Err(stop) => team.abort(outcome::report(&stop)),
         }
     }
 

@@ -21,6 +21,12 @@ pub fn install() {
     }
 }
 
+/// Takes no notice of Ctrl-C, which is for another process to decide on.
+pub fn ignore() {
+    // Without a handler it ends this process, and with it the others.
+    let _ = ctrlc::set_handler(|| {});
+}
+
 /// Makes writing beyond `ulimit -f` an error of the file instead of the end of the process, for this thread and those
 /// that it starts.
 #[cfg(unix)]

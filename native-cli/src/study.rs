@@ -65,9 +65,10 @@ impl StudyPart {
         self.stages.iter().filter(|stage| **stage == RunStage::Finished).count()
     }
 
-    /// Jobs that make what is missing: one for runs that go on, one for runs that begin.
+    /// Jobs that make what is missing, for runs that go on and for runs that begin: each kind is divided into at most
+    /// so many `pieces`.
     #[must_use]
-    pub fn jobs(&self, pair: &Pair, out: &Path, common: &Common) -> Vec<Job> {
+    pub fn jobs(&self, pair: &Pair, out: &Path, common: &Common, pieces: usize) -> Vec<Job> {
         let of = |begun: bool| -> Vec<&PlannedRun> {
             let all = self.runs.iter().zip(&self.stages);
             let wanted = all.filter(|(_, stage)| match stage {
@@ -88,15 +89,17 @@ impl StudyPart {
             arguments,
         };
         let mut jobs = Vec::new();
-        if !begun.is_empty() {
+        let chunk = |runs: &[&PlannedRun]| runs.len().div_ceil(pieces.max(1)).max(1);
+        for begun in begun.chunks(chunk(&begun)) {
             let folders: Vec<&PathBuf> = begun.iter().map(|run| &run.folder).collect();
-            jobs.push(job(&begun, common.resume(&folders)));
+            jobs.push(job(begun, common.resume(&folders)));
         }
-        if let Some(first) = missing.first() {
+        for missing in missing.chunks(chunk(&missing)) {
+            let Some(first) = missing.first() else { continue };
             let seeds: Vec<u64> = missing.iter().map(|run| run.seed).collect();
             // One seed's folder is named itself, several have theirs below.
             let place = if seeds.len() == 1 { &first.folder } else { out };
-            jobs.push(job(&missing, common.begin(pair, &seeds, place)));
+            jobs.push(job(missing, common.begin(pair, &seeds, place)));
         }
         jobs
     }

@@ -16,6 +16,7 @@ use crate::jobs::{self, Job, JobEnd};
 use crate::outcome::{NON_FINITE, Stop};
 use crate::planned::RunStage;
 use crate::progress::{grouped, say};
+use crate::ranks;
 use crate::signals;
 use crate::study::arguments::Machine;
 use file::SweepFile;
@@ -93,7 +94,7 @@ fn train(
     let at_once = machine.at_once(wanted.len());
     let divided = match apart {
         true => wanted.iter().map(|number| vec![*number]).collect(),
-        false => stacks::divide(trials, &wanted, at_once),
+        false => stacks::divide(trials, &wanted, at_once * ranks::count()),
     };
     let (broken, mut ends): (Vec<StackEnd>, Vec<StackEnd>) =
         stacks::run(trials, &divided, rung, machine)?.into_iter().partition(StackEnd::is_broken);

@@ -65,6 +65,7 @@ impl Session {
     pub fn new(device: &Device, setup: &Setup) -> Result<Session> {
         let lower = |error: Error| error.lowered_by(&setup.memory_settings());
         let setup = &setup.clone().among(device.rank()[1]);
+        setup.fitted().together().check(setup.ranks(), setup.algorithm.name)?;
         let copies = room_for_copies(device, setup);
         let training = Training::new(device, setup.fitted().clone(), &setup.env, &setup.seeds).map_err(lower)?;
         let seeds = vec![SeedProgress::default(); setup.seeds.len()];

@@ -1,6 +1,7 @@
 //! `quickstudy bench`: how fast, and how good, on this machine.
 
 mod on_host;
+mod ranks;
 
 use crate::curve::short_count;
 use crate::device::{DeviceArgs, time_of_training};
@@ -113,6 +114,8 @@ pub enum BenchPart {
     Training,
     /// Returns after training with the presets, a random policy beside them
     Learning,
+    /// Sums over ranks, by a launcher: `mpirun -n 2 quickstudy bench ranks`
+    Ranks,
 }
 
 /// Runs the verb.
@@ -124,6 +127,9 @@ pub fn run(args: &BenchArgs) -> Result<(), Stop> {
     args.json.reserve([])?;
     if !(args.seconds > 0.0 && args.seconds < 3600.0) {
         return Err(Stop::user(format!("--seconds: {} is not in 0 to 3600", args.seconds)));
+    }
+    if args.part == Some(BenchPart::Ranks) {
+        return ranks::measure(args);
     }
     let env = args.env.as_deref().map(known::environment).transpose().map_err(Stop::from)?;
     let on_host = env.as_ref().and_then(|env| env.device().err());

@@ -15,6 +15,7 @@ use crate::plan::{Plan, Request};
 use crate::progress::{duration, grouped, say};
 use crate::provenance;
 use crate::python::PythonArgs;
+use crate::ranks;
 use crate::recover::RecordedSession;
 use crate::run::{End, Pace, SeedRun, resume_command};
 use crate::run_folder::{self, RunFolder, default_name, file};
@@ -185,7 +186,9 @@ pub fn run(args: &TrainArgs) -> Result<(), Stop> {
         return resume::resume(args);
     }
     let pairs = pairs(&args.request())?;
-    match pairs.len() > 1 || (args.jobs.is_some() && !pairs.is_empty()) {
+    // Several seeds are divided among ranks; a single one is trained by all of them together.
+    let divided = ranks::count() > 1 && several_seeds(args)?;
+    match pairs.len() > 1 || ((args.jobs.is_some() || divided) && !pairs.is_empty()) {
         true => many::train(args, &pairs),
         false => start(args),
     }
@@ -209,9 +212,15 @@ impl TrainArgs {
         Machine { device, python, save_every: *save_every, debug: *debug, jobs: *jobs }
     }
 
-    fn request(&self) -> Request {
+    /// What is asked for, in layers.
+    pub(crate) fn request(&self) -> Request {
         Request { flags: self.run.clone(), config: self.config.clone(), settings: self.settings.clone() }
     }
+}
+
+/// Tells whether a command has several seeds.
+fn several_seeds(args: &TrainArgs) -> Result<bool, Stop> {
+    Ok(args.request().run()?.seed.is_some_and(|seeds| seeds.len() > 1))
 }
 
 mod many;

@@ -3,6 +3,7 @@
 use super::{Job, JobEnd};
 use crate::json::train::TrainLine;
 use crate::outcome::{INTERRUPTED, Stop};
+use crate::ranks::launch;
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -13,7 +14,7 @@ use std::sync::{Arc, atomic::AtomicUsize, atomic::Ordering};
 const REMEMBERED: usize = 40;
 
 /// A thing that happened to the job of this number.
-pub(super) enum JobEvent {
+pub(crate) enum JobEvent {
     /// It printed a line of JSON.
     Line(usize, TrainLine),
     /// It said something to people.
@@ -23,12 +24,12 @@ pub(super) enum JobEvent {
 }
 
 /// A job that runs.
-pub(super) struct JobProcess {
-    pub(super) number: usize,
+pub(crate) struct JobProcess {
+    pub(crate) number: usize,
     /// True unless a run was saved before its end.
-    pub(super) finished: bool,
+    pub(crate) finished: bool,
     /// Runs that it has saved at its end.
-    pub(super) saved: usize,
+    pub(crate) saved: usize,
     child: Child,
     input: Option<ChildStdin>,
     heard: VecDeque<String>,
@@ -39,13 +40,17 @@ impl JobProcess {
     ///
     /// # Errors
     /// [`Stop`] with code 1 if it cannot be started.
-    pub(super) fn start(number: usize, job: &Job, events: &Sender<JobEvent>) -> Result<Self, Stop> {
+    pub(crate) fn start(number: usize, job: &Job, events: &Sender<JobEvent>) -> Result<Self, Stop> {
         let cannot = |error: std::io::Error| {
             Stop::failure(format!("cannot start a process for {}: {error}", job.name))
                 .hint("free some memory or raise the limit of processes; the same command goes on")
         };
         let mut command = Command::new(std::env::current_exe().map_err(cannot)?);
         command.args(&job.arguments).args(["--json", "--follow-input"]);
+        // It is no rank, though this process may be one.
+        for (name, _) in std::env::vars_os().filter(|(name, _)| launch::is_of_launcher(name)) {
+            command.env_remove(name);
+        }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Ctrl-C of the terminal comes to this process alone, which passes it on.
         #[cfg(unix)]
@@ -65,15 +70,23 @@ impl JobProcess {
     }
 
     /// Passes a Ctrl-C on.
-    pub(super) fn press(&mut self) {
+    pub(crate) fn press(&mut self) {
         if let Some(input) = &mut self.input {
             // One that has ended meanwhile needs none.
             let _ = input.write_all(b"c").and_then(|()| input.flush());
         }
     }
 
+    /// Notes a run that was saved.
+    pub(crate) fn note(&mut self, line: &TrainLine) {
+        if let TrainLine::Trained { finished, .. } = line {
+            self.finished &= finished;
+            self.saved += 1;
+        }
+    }
+
     /// Remembers a line of standard error.
-    pub(super) fn hear(&mut self, line: String) {
+    pub(crate) fn hear(&mut self, line: String) {
         if self.heard.len() == REMEMBERED {
             self.heard.pop_front();
         }
@@ -81,7 +94,7 @@ impl JobProcess {
     }
 
     /// Waits for the process, and says how it ended.
-    pub(super) fn end(mut self, job: &Job) -> JobEnd {
+    pub(crate) fn end(mut self, job: &Job) -> JobEnd {
         drop(self.input.take());
         let code = match self.child.wait() {
             Ok(status) => status.code(),

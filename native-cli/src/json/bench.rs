@@ -67,6 +67,15 @@ pub enum BenchLine {
         /// Seconds of the first iteration after that
         first_seconds: f64,
     },
+    /// A sum over ranks.
+    Summing {
+        /// Ranks
+        ranks: usize,
+        /// Numbers of each rank, f32
+        numbers: usize,
+        /// Seconds of a sum
+        seconds: f64,
+    },
     /// Returns after training with a preset.
     Learning {
         /// Preset

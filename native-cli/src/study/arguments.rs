@@ -6,6 +6,7 @@ use crate::device::DeviceArgs;
 use crate::kinds::{Kind as _, Seeds};
 use crate::memory;
 use crate::python::PythonArgs;
+use crate::ranks;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
@@ -26,12 +27,12 @@ pub struct Machine<'a> {
 }
 
 impl Machine<'_> {
-    /// The number of processes beside each other, of so many that there are: as asked for, otherwise one per thread of
+    /// The number of processes beside each other on each rank, of so many that there are on all: as asked for, otherwise one per thread of
     /// the CPU, and one on a GPU.
     #[must_use]
     pub fn at_once(&self, jobs: usize) -> usize {
         let default = || if self.device.device == "cpu" { self.device.threads() } else { 1 };
-        self.jobs.map_or_else(default, usize::from).min(jobs).max(1)
+        self.jobs.map_or_else(default, usize::from).min(jobs.div_ceil(ranks::count())).max(1)
     }
 
     /// The arguments of each of so many processes: threads, memory and workers are divided among them.

@@ -70,7 +70,7 @@ impl Trial {
             common.pause_at(rung);
         }
         let name = format!("{} {}", self.name, shown(&self.tried));
-        let jobs = self.part.jobs(&self.pair, &self.folder, &common).into_iter();
+        let jobs = self.part.jobs(&self.pair, &self.folder, &common, 1).into_iter();
         jobs.map(|job| Job { name: name.clone(), pauses, ..job }).collect()
     }
 

@@ -16,16 +16,16 @@ pub enum Together {
 }
 
 impl Together {
-    /// Checks that so many ranks can train together.
+    /// Checks that so many ranks can train `algorithm` together.
     ///
     /// # Errors
     /// [`Error::Config`] that says why they cannot.
-    pub(crate) fn check(self, ranks: usize) -> Result<()> {
+    pub(crate) fn check(self, ranks: usize, algorithm: &str) -> Result<()> {
         match self {
             Together::No(why) if ranks > 1 => {
                 let why = if why.is_empty() { String::new() } else { format!(": {why}") };
-                let problem = format!("{ranks} ranks cannot train one run of it together{why}");
-                Err(Error::config("algorithm", problem))
+                let problem = format!("{ranks} ranks cannot train one run together{why}");
+                Err(Error::config(algorithm, problem))
             }
             _ => Ok(()),
         }

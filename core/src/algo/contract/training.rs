@@ -72,8 +72,7 @@ impl Training {
         seeds: &[u64],
         state: State,
     ) -> Result<Training> {
-        let [_, ranks] = device.rank();
-        rows.first().together().check(ranks)?;
+        rows.first().together().check(device.rank()[1], "algorithm")?;
         let fleet = own_fleet(device, &**rows.first(), seeds.len());
         let executor = place.executor(fleet)?;
         if let Some(executor) = &executor {

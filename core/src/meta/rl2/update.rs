@@ -129,7 +129,7 @@ pub(super) fn proximal(
         Look { loss: total, seen: seen.into() }
     };
     if config.tolerance > 0.0 {
-        return until_settled(cx, config, net, trained, data, &passes, &descent, look);
+        return until_settled((cx, config), net, trained, data, &passes, &descent, look);
     }
     let end = descent.run(cx, trained, passes.steps(), &passes.xs(), look);
     Updated { trained: end.trained, averages: descent.means(&end), counts: end.counts() }
@@ -149,8 +149,7 @@ tree!(Settling: trained, loss, sums, updates, non_finite);
 
 /// Makes passes, for each seed until one changes the loss over all trials by less than the tolerance.
 fn until_settled(
-    cx: &mut Context,
-    config: &Rl2Config,
+    (cx, config): (&mut Context, &Rl2Config),
     net: &Rl2Net,
     trained: Trained,
     data: &TrialData,

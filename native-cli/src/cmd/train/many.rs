@@ -5,6 +5,7 @@ use crate::jobs::{self, Board, Job, JobEnd};
 use crate::known;
 use crate::outcome::Stop;
 use crate::progress::say;
+use crate::ranks;
 use crate::run_folder::shell_quote;
 use crate::study::arguments::Common;
 use crate::study::parts::Pair;
@@ -39,9 +40,11 @@ pub(super) fn train(args: &TrainArgs, pairs: &[Pair]) -> Result<(), Stop> {
     let missing = parts.iter().filter(|part| part.finished() < part.runs.len()).count();
     let at_once = args.machine().at_once(missing);
     let common = Common::of(args, at_once);
-    let made = |(part, pair): (&StudyPart, &Pair)| part.jobs(pair, &out, &common);
+    // Where there are more ranks than pairs, seeds are divided among them.
+    let pieces = (at_once * ranks::count()).div_ceil(missing.max(1));
+    let made = |(part, pair): (&StudyPart, &Pair)| part.jobs(pair, &out, &common, pieces);
     let jobs: Vec<Job> = parts.iter().zip(pairs).flat_map(made).collect();
-    say(&headline(&parts, &jobs, at_once, &out));
+    say(&headline(&parts, &jobs, (at_once * ranks::count()).min(jobs.len().max(1)), &out));
     let ends = jobs::run(&jobs, at_once, &mut Board::new(&jobs))?;
     parts.iter_mut().try_for_each(StudyPart::look)?;
     summary::table(&parts).iter().for_each(|line| say(line));
