@@ -276,7 +276,7 @@ fn an_update_is_that_of_garage() {
             of_z: Tensor::literal_f32(&of_z).reshape(&[1, tasks, latent]),
             of_actions: tensor(&noise[3 * tasks], &[1, tasks * batch, actions]),
         };
-        let updated = nets.update(nets.begin(&held), &data);
+        let updated = nets.update(cx, nets.begin(&held), &data);
         let belief = nets.encoder.belief(&encoder, &updated.evidence);
         expected.output(cx, "z_means", belief.mean, &golden["z_means"]);
         expected.output(cx, "z_vars", belief.variance.unwrap(), &golden["z_vars"]);
