@@ -40,7 +40,8 @@ test("an address that says nothing opens on the recorded cheetah, which runs bef
       assert.match(command, /^Recorded by: node scripts\/record\.mjs half-cheetah \w+\. .* return of \d+ episodes/);
 
       // One's own line begins as soon as Train is pressed, with what the untrained policy was paid, measured before.
-      const untrained = async () => number(/^Untrained(\S+) · /.exec(await room.getByTestId("age-0").textContent())[1]);
+      const [first, paid] = [room.getByTestId("age-0"), /^Untrained(\S+) · /];
+      const untrained = async () => number(paid.exec(await first.textContent())[1]);
       const theirs = await untrained();
       await page.waitForFunction(() => performance.getEntriesByName("untrained measured").length, undefined, PATIENCE);
       await page.evaluate(() => {
@@ -56,10 +57,10 @@ test("an address that says nothing opens on the recorded cheetah, which runs bef
       const times = ["first point", "first of training"].map((name) =>
         page.evaluate((key) => performance.getEntriesByName(key)[0].duration, name),
       );
-      const [first, trained] = (await Promise.all(times)).map(Math.round);
-      console.log(`first point ${first} ms after Train, first of training ${trained} ms`);
+      const [soon, trained] = (await Promise.all(times)).map(Math.round);
+      console.log(`first point ${soon} ms after Train, first of training ${trained} ms`);
       // Both ages are the same kind of number: what a policy is paid that moves its legs by chance.
-      await until(room.getByTestId("age-0"), /yours$/);
+      await until(first, /yours$/);
       assert.equal(await untrained(), number(at));
       assert.ok(theirs < -100 && number(at) < -100, `${theirs} recorded, ${at} here`);
     },
