@@ -1,6 +1,8 @@
-// node bench.mjs: what the built package takes in headless Chromium; fails if start-up takes too long. Needs `npm ci`
-// and `node harness/install.mjs` here first.
+// node bench.mjs: what the built package and the web page take in headless Chromium; fails if start-up takes too long.
+// Needs `npm ci` and `node harness/install.mjs` here first, and `npm run build` in web-demo. `node bench.mjs page`: the
+// page alone.
 import { browser } from "./harness/browser.mjs";
+import { pageTimes } from "./harness/page-times.mjs";
 import { withPage } from "./harness/page.mjs";
 
 /** Milliseconds: what the package promises on a machine with nothing else to do. */
@@ -82,56 +84,61 @@ const dispatches = async () => {
   return [made / 20, each];
 };
 
-const starts = [];
-for (let i = 0; i < 15; i++) await withPage(async (page) => starts.push(await page.evaluate(startUp)));
-for (const [key, what] of [
-  ["import", "import"],
-  ["first", "from there to the first iteration"],
-]) {
-  const ms = starts.map((start) => start[key]).sort((a, b) => a - b);
-  const [best, median, worst] = [ms[0], ms[7], ms[14]].map((x) => x.toFixed(0));
-  console.log(`start-up, 15 fresh pages, ${what}: ${median} ms in the middle, ${best} to ${worst}`);
-  if (key === "first" && ms[7] > LONGEST_START_UP) {
-    console.error(`error: that is more than ${LONGEST_START_UP} ms`);
-    process.exitCode = 1;
+async function packageTimes() {
+  const starts = [];
+  for (let i = 0; i < 15; i++) await withPage(async (page) => starts.push(await page.evaluate(startUp)));
+  for (const [key, what] of [
+    ["import", "import"],
+    ["first", "from there to the first iteration"],
+  ]) {
+    const ms = starts.map((start) => start[key]).sort((a, b) => a - b);
+    const [best, median, worst] = [ms[0], ms[7], ms[14]].map((x) => x.toFixed(0));
+    console.log(`start-up, 15 fresh pages, ${what}: ${median} ms in the middle, ${best} to ${worst}`);
+    if (key === "first" && ms[7] > LONGEST_START_UP) {
+      console.error(`error: that is more than ${LONGEST_START_UP} ms`);
+      process.exitCode = 1;
+    }
   }
+  await withPage(async (page) => {
+    for (const size of [
+      [4, 128],
+      [64, 32],
+      [256, 32],
+    ]) {
+      const config = { envs: size[0], horizon: size[1], minibatches: 4, epochs: 4, hidden: [64, 64] };
+      const made = await page.evaluate(speed, { algorithm: "ppo", env: "cartpole", config });
+      console.log(`PPO CartPole, ${size.join(" × ")}: ${Math.round(made).toLocaleString("en")} environment steps/s`);
+    }
+    for (const algorithm of ["sac", "td3"]) {
+      const config = { hidden: [64, 64], batch_size: 100, learning_starts: 100, memory_size: 100_000 };
+      const made = await page.evaluate(speed, { algorithm, env: "pendulum", config });
+      console.log(
+        `${algorithm.toUpperCase()} Pendulum, 64 × 64, batches of 100, an update per step: ` +
+          `${Math.round(made).toLocaleString("en")} steps/s`,
+      );
+    }
+  });
+  await withPage(async (page) => {
+    for (const [algorithm, env] of [
+      ["ppo", "cartpole"],
+      ["ppo", "half-cheetah"],
+      ["sac", "pendulum"],
+    ]) {
+      const { ratio, copy, part } = await page.evaluate(keeping, { algorithm, env });
+      console.log(
+        `a policy kept each second, ${algorithm.toUpperCase()} ${env}: ${copy.toFixed(1)} ms for each, ` +
+          `${(100 * part).toFixed(2)} % of the time, at ${(100 * ratio).toFixed(1)} % of the speed without`,
+      );
+    }
+  });
+  await withPage(async (page) => {
+    const [made, each] = await page.evaluate(dispatches);
+    console.log(
+      `WebGPU: ${made} dispatches per iteration of 16 minibatches, ${each.toFixed(2)} µs of the processor for each`,
+    );
+  });
 }
-await withPage(async (page) => {
-  for (const size of [
-    [4, 128],
-    [64, 32],
-    [256, 32],
-  ]) {
-    const config = { envs: size[0], horizon: size[1], minibatches: 4, epochs: 4, hidden: [64, 64] };
-    const made = await page.evaluate(speed, { algorithm: "ppo", env: "cartpole", config });
-    console.log(`PPO CartPole, ${size.join(" × ")}: ${Math.round(made).toLocaleString("en")} environment steps/s`);
-  }
-  for (const algorithm of ["sac", "td3"]) {
-    const config = { hidden: [64, 64], batch_size: 100, learning_starts: 100, memory_size: 100_000 };
-    const made = await page.evaluate(speed, { algorithm, env: "pendulum", config });
-    console.log(
-      `${algorithm.toUpperCase()} Pendulum, 64 × 64, batches of 100, an update per step: ` +
-        `${Math.round(made).toLocaleString("en")} steps/s`,
-    );
-  }
-});
-await withPage(async (page) => {
-  for (const [algorithm, env] of [
-    ["ppo", "cartpole"],
-    ["ppo", "half-cheetah"],
-    ["sac", "pendulum"],
-  ]) {
-    const { ratio, copy, part } = await page.evaluate(keeping, { algorithm, env });
-    console.log(
-      `a policy kept each second, ${algorithm.toUpperCase()} ${env}: ${copy.toFixed(1)} ms for each, ` +
-        `${(100 * part).toFixed(2)} % of the time, at ${(100 * ratio).toFixed(1)} % of the speed without`,
-    );
-  }
-});
-await withPage(async (page) => {
-  const [made, each] = await page.evaluate(dispatches);
-  console.log(
-    `WebGPU: ${made} dispatches per iteration of 16 minibatches, ${each.toFixed(2)} µs of the processor for each`,
-  );
-});
+
+if (process.argv[2] !== "page") await packageTimes();
+await pageTimes();
 await (await browser()).close();

@@ -3,6 +3,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inRoom, number, PATIENCE, until } from "./harness/demo.mjs";
 
+/** The numbers of each line of a card's results. */
+const numbers = async (page, card, pattern) =>
+  (await page.getByTestId(card).locator(".stages li").allTextContents()).map((line) =>
+    pattern.exec(line).slice(1).map(number),
+  );
+
 test("Adapt: the meta-trained policy is better after its last step than before the first, and than the others", () =>
   inRoom("#room=adapt&env=navigation&task=-0.40,0.40", async (page) => {
     await until(page.getByTestId("adapt-status"), /Meta-trained: return/);
@@ -41,14 +47,10 @@ test("Adapt: who infers the goal is shown with what it believes, which closes in
   inRoom("#room=adapt&env=point-robot&task=0.60,0.50", async (page) => {
     await until(page.getByTestId("adapt-status"), /Meta-trained: return .* in episode 1, .* in episode 3/);
     const LINE = /^Episode (\d): (\S+) dots ±([\d.]+) → ±([\d.]+)$/;
-    const lines = async (card) =>
-      (await page.getByTestId(card).locator(".stages li").allTextContents()).map((line) =>
-        LINE.exec(line).slice(1).map(number),
-      );
     const [untrained, single, meta] = [
-      await lines("card-untrained"),
-      await lines("card-one-task"),
-      await lines("card-meta"),
+      await numbers(page, "card-untrained", LINE),
+      await numbers(page, "card-one-task", LINE),
+      await numbers(page, "card-meta", LINE),
     ];
     assert.deepEqual([untrained.length, single.length, meta.length], [3, 3, 3]);
     const [first, second, third] = meta;
@@ -90,14 +92,10 @@ test("Adapt: the meta-trained cheetah finds out which speed is asked for, and ru
   inRoom("#room=adapt&env=half-cheetah-vel&task=2.00", async (page) => {
     await until(page.getByTestId("adapt-status"), /Meta-trained: return/);
     const LINE = /^(?:Episode \d|First try|After 1 step): (\S+) (\S+) of (\S+) m$/;
-    const lines = async (card) =>
-      (await page.getByTestId(card).locator(".stages li").allTextContents()).map((line) =>
-        LINE.exec(line).slice(1).map(number),
-      );
     const [untrained, single, meta] = [
-      await lines("card-untrained"),
-      await lines("card-one-task"),
-      await lines("card-meta"),
+      await numbers(page, "card-untrained", LINE),
+      await numbers(page, "card-one-task", LINE),
+      await numbers(page, "card-meta", LINE),
     ];
     // 199 steps of 0.05 s at 2 m/s.
     const [got, way, asked] = meta.at(-1);

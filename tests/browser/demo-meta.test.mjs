@@ -160,6 +160,24 @@ test("pictures of Learn to learn walk, until they are held still", () =>
       const first = await picture();
       await page.waitForTimeout(400);
       assert.notEqual(await picture(), first);
+      // So do those of all cards, the first time that something is known of them.
+      const cards = page.locator("#meta .world canvas");
+      assert.equal(await cards.count(), 4);
+      const seen = () => cards.evaluateAll((all) => all.map((canvas) => canvas.toDataURL()));
+      const before = await seen();
+      await page.waitForFunction(
+        (old) => [...document.querySelectorAll("#meta .world canvas")].every((one, i) => one.toDataURL() !== old[i]),
+        before,
+        PATIENCE,
+      );
+      for (const distinct of await cards.evaluateAll((all) =>
+        all.map((canvas) => {
+          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          return new Set(new Uint32Array(data.buffer)).size;
+        }),
+      )) {
+        assert.ok(distinct > 5, "a card is empty");
+      }
       await page.locator("#meta-still").click();
       const held = await picture();
       await page.waitForTimeout(400);

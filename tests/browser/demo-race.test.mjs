@@ -12,7 +12,7 @@ const noteLines = (page) =>
   page.evaluate(() => {
     globalThis.drawn = [];
     const { stroke, fillText } = CanvasRenderingContext2D.prototype;
-    const mine = (context) => context.canvas.parentElement.id === "learn-curve";
+    const mine = (context) => context.canvas.parentElement?.id === "learn-curve";
     CanvasRenderingContext2D.prototype.stroke = function (...path) {
       if (mine(this)) drawn.push({ colour: this.strokeStyle, dash: this.getLineDash().join(" ") });
       return stroke.apply(this, path);
@@ -67,6 +67,9 @@ test("a rival trains beside one's own run: a dashed orange line, an agent on the
       await drew(page, { text: "PPO", colour: "#005587" });
       await until(room.getByTestId("latest"), LEAD);
       assert.ok((await orange(page)) > 0);
+      // In grey, the rival's line is interrupted, one's own is not.
+      const { "#0072b2": solid, "#d55e00": dashed } = await inked(page);
+      assert.ok(solid > 0.97 && dashed < 0.9 && dashed > 0.3, `inked: ${solid} of one's own, ${dashed} of the rival's`);
 
       // Both hold, and go on, together.
       await room.getByTestId("train").click();
@@ -88,6 +91,63 @@ test("a rival trains beside one's own run: a dashed orange line, an agent on the
     },
     desktop,
   ));
+
+/**
+ * The race painted once more by the page's own calls, in grey and each line alone: parts of a line's length that are
+ * inked. Whoever sees no colours tells lines by that.
+ */
+const inked = (page) =>
+  page.evaluate(async () => {
+    const { stroke } = CanvasRenderingContext2D.prototype;
+    const shares = {};
+    const { promise, resolve } = Promise.withResolvers();
+    let points = [];
+    const { lineTo, beginPath } = CanvasRenderingContext2D.prototype;
+    const mine = (context) => context.canvas.parentElement?.id === "learn-curve";
+    CanvasRenderingContext2D.prototype.beginPath = function () {
+      if (mine(this)) points = [];
+      return beginPath.call(this);
+    };
+    CanvasRenderingContext2D.prototype.lineTo = function (x, y) {
+      if (mine(this)) points.push([x, y]);
+      return lineTo.call(this, x, y);
+    };
+    CanvasRenderingContext2D.prototype.stroke = function (...path) {
+      if (mine(this) && this.lineWidth >= 2.5 && points.length > 1) {
+        // The line alone on white, as grey as a screenshot would be.
+        const { width, height } = this.canvas;
+        const alone = Object.assign(document.createElement("canvas"), { width, height }).getContext("2d");
+        alone.fillStyle = "#fff";
+        alone.fillRect(0, 0, width, height);
+        alone.setTransform(this.getTransform());
+        for (const key of ["strokeStyle", "lineWidth", "lineJoin", "lineCap"]) alone[key] = this[key];
+        alone.setLineDash(this.getLineDash());
+        beginPath.call(alone);
+        points.forEach((point) => lineTo.call(alone, ...point));
+        stroke.call(alone);
+        const { data } = alone.getImageData(0, 0, width, height);
+        const { a } = this.getTransform();
+        let [all, dark] = [0, 0];
+        for (let i = 1; i < points.length; i++) {
+          const [[x, y], [x2, y2]] = [points[i - 1], points[i]];
+          const steps = Math.ceil(2 * Math.hypot(x2 - x, y2 - y));
+          for (let at = 0; at < steps; at++) {
+            const along = [x + ((x2 - x) * at) / steps, y + ((y2 - y) * at) / steps];
+            const [left, top] = along.map((value) => Math.round(value * a));
+            const [r, g, b] = data.subarray(4 * (top * width + left));
+            all += 1;
+            if (0.2126 * r + 0.7152 * g + 0.0722 * b < 200) dark += 1;
+          }
+        }
+        if (all > 60) shares[this.strokeStyle] = dark / all;
+        if (Object.keys(shares).length === 2) resolve();
+      }
+      return stroke.apply(this, path);
+    };
+    await promise;
+    Object.assign(CanvasRenderingContext2D.prototype, { stroke, lineTo, beginPath });
+    return shares;
+  });
 
 test("cheetahs race over one ground, and the number says by how many metres", () =>
   inRoom(

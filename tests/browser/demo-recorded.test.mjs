@@ -1,7 +1,8 @@
 // Learn before and after Train: what was recorded earlier says so, and gives way to what is trained here.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { at, choose, chosen, inRoom, PATIENCE, until } from "./harness/demo.mjs";
+import { at, choose, chosen, inRoom, number, PATIENCE, until } from "./harness/demo.mjs";
 
 const desktop = { context: { viewport: { width: 1440, height: 900 } } };
 const ages = (page) => page.locator("#learn-ages .age").evaluateAll((cards) => cards.map((card) => card.dataset.whose));
@@ -37,6 +38,31 @@ test("an address that says nothing opens on the recorded cheetah, which runs bef
       // It can be looked up how that was made.
       const [command] = await page.locator("#learn-ages .age").evaluateAll((cards) => cards.map(({ title }) => title));
       assert.match(command, /^Recorded by: node scripts\/record\.mjs half-cheetah \w+\. .* return of \d+ episodes/);
+
+      // One's own line begins as soon as Train is pressed, with what the untrained policy was paid, measured before.
+      const [first, paid] = [room.getByTestId("age-0"), /^Untrained(\S+) · /];
+      const untrained = async () => number(paid.exec(await first.textContent())[1]);
+      const theirs = await untrained();
+      await page.waitForFunction(() => performance.getEntriesByName("untrained measured").length, undefined, PATIENCE);
+      await page.evaluate(() => {
+        globalThis.said = [];
+        const described = document.querySelector("#learn-curve-described");
+        new MutationObserver(() => said.push(described.textContent)).observe(described, { childList: true });
+      });
+      await room.getByTestId("train").click();
+      await page.waitForFunction(() => performance.getEntriesByName("first of training").length, undefined, PATIENCE);
+      const [began] = await page.evaluate(() => globalThis.said.filter((text) => /yours: \S+ at first/.test(text)));
+      const [, at, now] = /yours: (\S+) at first, (\S+) after 0 s/.exec(began);
+      assert.equal(at, now, "there is a single point before any of training");
+      const times = ["first point", "first of training"].map((name) =>
+        page.evaluate((key) => performance.getEntriesByName(key)[0].duration, name),
+      );
+      const [soon, trained] = (await Promise.all(times)).map(Math.round);
+      console.log(`first point ${soon} ms after Train, first of training ${trained} ms`);
+      // Both ages are the same kind of number: what a policy is paid that moves its legs by chance.
+      await until(first, /yours$/);
+      assert.equal(await untrained(), number(at));
+      assert.ok(theirs < -100 && number(at) < -100, `${theirs} recorded, ${at} here`);
     },
     desktop,
   ));
@@ -86,6 +112,20 @@ test("three ages are recorded at first, and the visitor's once the run is as old
     },
     desktop,
   ));
+
+test("a recorded age has the number that its curve has there", () => {
+  const folder = new URL("../../web-demo/public/recorded/", import.meta.url);
+  const worlds = JSON.parse(readFileSync(new URL("../../web-demo/src/recorded.json", import.meta.url)));
+  const runs = Object.entries(worlds).flatMap(([env, learners]) => learners.map((learner) => `${env}.${learner}.json`));
+  for (const run of runs) {
+    const { ages, seconds, returns } = JSON.parse(readFileSync(new URL(run, folder)));
+    for (const age of ages.slice(1)) {
+      // Points are half a second apart or more, and iterations may take as long.
+      const near = returns.filter((_, i) => Math.abs(seconds[i] - age.seconds) < 2);
+      assert.ok(Math.min(...near) <= age.return && age.return <= Math.max(...near), `${run}: ${age.return} of ${near}`);
+    }
+  }
+});
 
 test("cards are alive: in each a recorded policy acts", () =>
   inRoom(

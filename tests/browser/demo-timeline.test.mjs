@@ -120,6 +120,35 @@ test("the playhead goes back to the policies of one's own run, which differ, and
     { ...desktop, init: notePolicies },
   ));
 
+/** Lets the page's clock run 15 times as fast, and notes where the curve writes the end of its axis. */
+const fast = () => {
+  const now = performance.now.bind(performance);
+  performance.now = () => 15 * now();
+  globalThis.ends = [];
+  const { fillText } = CanvasRenderingContext2D.prototype;
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, ...rest) {
+    if (text === "120 s" && this.canvas.parentElement?.id === "learn-curve") ends.push(x);
+    return fillText.call(this, text, x, ...rest);
+  };
+};
+
+test("after a minute the axis glides to 120 s, and never jumps", () =>
+  at(
+    "#room=learn&env=cartpole",
+    async (page) => {
+      await trained(page, 66);
+      const [left, right] = [52, (await page.locator(TIMELINE).evaluate((box) => box.clientWidth)) - 76];
+      await page.waitForFunction((end) => Math.abs(globalThis.ends.at(-1) - end) < 2, right, PATIENCE);
+      const ends = await page.evaluate(() => globalThis.ends);
+      // Where 120 s would be at first, twice as far as the end of the axis; then nearer and nearer.
+      const ways = ends.map((x) => (x - left) / (right - left));
+      const steps = [2, ...ways].slice(0, -1).map((before, i) => before - ways[i]);
+      assert.ok(new Set(ends.map(Math.round)).size >= 8, ways.join());
+      assert.ok(Math.min(...steps) > -0.01 && Math.max(...steps) < 0.25, steps.join());
+    },
+    { context: { viewport: { width: 1440, height: 900 }, reducedMotion: "no-preference" }, init: fast },
+  ));
+
 test("seconds are those of training: a pause is none", () =>
   inRoom(
     "#room=learn&env=cartpole",

@@ -13,7 +13,7 @@ import { Stopwatch } from "./stopwatch.mjs";
 
 /** Seconds of training after which the policy is kept. */
 const AGES = [0, 10, 60];
-/** Episodes that each of these is measured on. */
+/** Episodes that the untrained one is measured on: their actions are drawn, as in training. */
 const EPISODES = 20;
 const SEED = 0;
 
@@ -32,18 +32,20 @@ async function record(env, algorithm) {
   const run = train({ ...options, paused: true });
   const session = await run.session;
   const [kept, curve, watch] = [[], [], new Stopwatch()];
+  let latest = NaN;
   // Training stands still while a policy is kept: its seconds are those of training alone.
   const keep = async (age) => {
     run.pause();
     const [bytes] = await session.policyBytes();
     watch.stop();
-    kept.push({ age, bytes, envSteps: session.envSteps });
+    kept.push({ age, bytes, envSteps: session.envSteps, latest });
     watch.start();
     run.resume();
   };
   await keep(AGES[0]);
   for await (const { envSteps, returnMean } of run) {
     const { seconds } = watch;
+    if (Number.isFinite(returnMean)) latest = returnMean;
     if (Number.isFinite(returnMean) && seconds >= (curve.at(-1)?.[0] ?? -1) + 0.5) {
       curve.push([rounded(seconds, 3), envSteps, rounded(returnMean, 4)]);
     }
@@ -57,14 +59,20 @@ async function record(env, algorithm) {
     throw new Error(`${end}: give it more steps in src/recipes.json`);
   }
   const ages = [];
-  for (const { age, bytes, envSteps } of kept) {
+  for (const { age, bytes, envSteps, latest } of kept) {
     const policy = await loadPolicy(bytes);
-    const { returns } = await policy.evaluate({ episodes: EPISODES });
+    const drawn = await policy.evaluate({ episodes: EPISODES, deterministic: false });
+    const probable = await policy.evaluate({ episodes: EPISODES });
     policy.dispose();
     const file = `${env}.${algorithm}.${age}s.safetensors`;
     writeFileSync(new URL(file, folder), bytes);
-    ages.push({ seconds: age, envSteps, return: rounded(mean(returns), 4), policy: file });
-    console.log(`${env} by ${algorithm}: ${age} s, ${envSteps} steps, return ${mean(returns).toFixed(1)}`);
+    // A number as the curve has: of the latest episodes of training, and before there were any, of such as they are.
+    const paid = Number.isFinite(latest) ? latest : mean(drawn.returns);
+    ages.push({ seconds: age, envSteps, return: rounded(paid, 4), policy: file });
+    const means = [paid, mean(drawn.returns), mean(probable.returns)].map((value) => value.toFixed(1));
+    const [latestOnes, ofDraws, ofProbable] = means;
+    const all = `${latestOnes}, by drawn actions ${ofDraws}, by the most probable ${ofProbable}`;
+    console.log(`${env} by ${algorithm}: ${age} s, ${envSteps} steps, return ${all}`);
   }
   const command = `node scripts/record.mjs ${env} ${algorithm}`;
   const [times, steps, returns] = [0, 1, 2].map((column) => curve.map((row) => row[column]));

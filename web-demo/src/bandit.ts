@@ -1,5 +1,5 @@
 import type { Adaptation } from "quickstudy";
-import { sharpen } from "./card.js";
+import { prepared } from "./card.js";
 import { element, say } from "./dom.js";
 import { mean, reward } from "./format.js";
 import { LaneFrame, type Lane } from "./lane.js";
@@ -106,15 +106,9 @@ export class Bandit implements Lane {
   }
 
   #paint(): void {
-    const { canvas } = this.#frame;
-    sharpen(canvas);
-    const context = canvas.getContext("2d");
-    const [wide, high] = [canvas.clientWidth, canvas.clientHeight];
-    if (!context || wide === 0) {
-      return;
-    }
-    const [ratio, colours, look] = [canvas.width / wide, theme(), LOOKS[this.who]];
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const paper = prepared(this.#frame.canvas);
+    if (!paper) return;
+    const [{ context, wide, high }, colours, look] = [paper, theme(), LOOKS[this.who]];
     context.fillStyle = colours.ground;
     context.fillRect(0, 0, wide, high);
     const gap = wide / (this.#task.length + 0.6);

@@ -1,4 +1,4 @@
-import { sharpen } from "./card.js";
+import { prepared } from "./card.js";
 import { onThemeChange, theme, type Theme } from "./theme.js";
 
 /** A value on an axis, and what is written there; `narrow` is for a small picture. */
@@ -61,14 +61,9 @@ export class Chart {
 
   #paint(): void {
     const [canvas, drawing] = [this.#canvas, this.#drawing];
-    sharpen(canvas);
-    const context = canvas.getContext("2d");
-    const [wide, high] = [canvas.clientWidth, canvas.clientHeight];
-    if (!context || !drawing || wide === 0) {
-      return;
-    }
-    const ratio = canvas.width / wide;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const paper = prepared(canvas);
+    if (!paper || !drawing) return;
+    const { context, wide, high } = paper;
     context.clearRect(0, 0, wide, high);
     const [left, right, top, bottom] = [LEFT, wide - this.#right, TOP, high - BOTTOM];
     const { x, y } = drawing;

@@ -19,7 +19,7 @@ export function shownAs(): string {
 
 /** Lets the link of an embedded page lead to the whole one, with every choice. */
 export function linkToWhole(): void {
-  const link = byId("learn-open") as HTMLAnchorElement;
+  const link = byId("open") as HTMLAnchorElement;
   const renew = (): void => {
     const hash = new URLSearchParams(location.hash.slice(1));
     hash.delete("embed");

@@ -95,11 +95,15 @@ export class History {
     while (this.#kept.length > 8 && (this.#kept.length > MAX_COUNT || size() > MAX_BYTES)) this.#thin();
   }
 
-  /** Forgets every other policy but those of ages, the first and the last. */
+  /** Forgets the policy whose neighbours are closest, but no age's, nor the first or the last: stretches stay even. */
   #thin(): void {
-    const ages = new Set(this.#ages.values());
-    const last = this.#kept.length - 1;
-    this.#kept = this.#kept.filter((snapshot, i) => i % 2 === 0 || i === last || ages.has(snapshot));
+    const [kept, ages] = [this.#kept, new Set(this.#ages.values())];
+    let [least, at] = [Infinity, -1];
+    for (let i = 1; i < kept.length - 1; i++) {
+      const apart = kept[i + 1]!.seconds - kept[i - 1]!.seconds;
+      if (apart < least && !ages.has(kept[i]!)) [least, at] = [apart, i];
+    }
+    if (at > 0) kept.splice(at, 1);
   }
 
   get newest(): Snapshot | undefined {

@@ -212,8 +212,9 @@ function recorded(age: RecordedAge): Wanted {
 }
 
 function theirs({ command, episodes }: RecordedRun, age: RecordedAge): Age {
-  const how = `Recorded by: ${command}. The number is the mean return of ${episodes} episodes.`;
   const { seconds, return: value, policy } = age;
+  const what = seconds === 0 ? `${episodes} episodes` : "its latest episodes then";
+  const how = `Recorded by: ${command}. The number is the mean return of ${what}.`;
   const result = reward(value);
   return { key: `recorded ${policy}`, seconds, result, yours: false, how, bytes: () => recordedPolicy(age) };
 }

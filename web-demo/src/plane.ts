@@ -1,5 +1,5 @@
 import type { Adaptation, Place, SpecInfo } from "quickstudy";
-import { sharpen } from "./card.js";
+import { prepared } from "./card.js";
 import { fillCloud, spread, type Cloud } from "./cloud.js";
 import { element } from "./dom.js";
 import { reward } from "./format.js";
@@ -148,15 +148,11 @@ export class Plane implements Lane {
   }
 
   #paint(): void {
-    const { canvas } = this.#frame;
-    sharpen(canvas);
-    const context = canvas.getContext("2d");
-    if (!context || canvas.clientWidth === 0) {
-      return;
-    }
-    const [ratio, at, colours, look] = [canvas.width / canvas.clientWidth, this.#place, theme(), LOOKS[this.who]];
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    ground(context, canvas.clientWidth, canvas.clientHeight, at, this.#spec);
+    const paper = prepared(this.#frame.canvas);
+    if (!paper) return;
+    const { context, wide, high } = paper;
+    const [at, colours, look] = [this.#place, theme(), LOOKS[this.who]];
+    ground(context, wide, high, at, this.#spec);
     const [stage, step] = this.#at;
     const clouds = this.#stale ? undefined : this.#clouds[stage];
     const cloud = clouds?.[Math.min(step, clouds.length - 1)];
@@ -171,11 +167,11 @@ export class Plane implements Lane {
     if (cloud) fillCloud(context, cloud, 1, at);
     context.strokeStyle = colours[look.colour];
     context.lineCap = context.lineJoin = "round";
-    const wide = Math.max(2, 0.022 * halfWidth(this.#spec) * at.scale);
+    const bold = Math.max(2, 0.022 * halfWidth(this.#spec) * at.scale);
     for (let earlier = 0; earlier <= stage; earlier++) {
       const now = earlier === stage && !this.#stale;
       context.globalAlpha = now ? 1 : 0.15 + (0.3 * earlier) / Math.max(stage, 1);
-      context.lineWidth = now ? wide : 1.5;
+      context.lineWidth = now ? bold : 1.5;
       this.#trail(context, earlier, now ? step + 1 : Infinity, at);
     }
     context.globalAlpha = 1;

@@ -5,7 +5,7 @@ export interface RecordedAge {
   /** Seconds of training. */
   seconds: number;
   envSteps: number;
-  /** Mean of episodes of its most probable actions. */
+  /** Mean return of the latest episodes of training, as curves have it; of the untrained one, by drawn actions. */
   return: number;
   /** Name of its file. */
   policy: string;
@@ -18,6 +18,7 @@ export interface RecordedRun {
   seed: number;
   /** The command that recorded it. */
   command: string;
+  /** Episodes that the untrained policy was measured on. */
   episodes: number;
   ages: RecordedAge[];
   seconds: number[];

@@ -1,5 +1,5 @@
 import { draw, paint, scenes, type Adaptation, type Place, type Scene, type SpecInfo } from "quickstudy";
-import { sharpen } from "./card.js";
+import { prepared } from "./card.js";
 import { element } from "./dom.js";
 import { reward } from "./format.js";
 import { LaneFrame, stageName, stageReturn, summary, type Lane } from "./lane.js";
@@ -162,20 +162,14 @@ export class Runner implements Lane {
   }
 
   #paint(): void {
-    const { canvas } = this.#frame;
-    sharpen(canvas);
-    const context = canvas.getContext("2d");
-    const [wide, high] = [canvas.clientWidth, canvas.clientHeight];
-    if (!context || wide === 0) {
-      return;
-    }
+    const paper = prepared(this.#frame.canvas);
+    if (!paper) return;
+    const { context, wide, high } = paper;
     const [stage, step] = this.#stale ? [0, 0] : this.#at;
     const bodies = this.#bodies[stage];
     const now = Math.min(step, Math.max((bodies?.length ?? 1) - 1, 0));
     const scene = bodies?.[now];
     const own = this.#place(stage, now);
-    const ratio = canvas.width / wide;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
     const scale = Math.min(wide / ACROSS, (0.9 * GROUND * high) / 1.2);
     const at: Place = { scale, x: wide / 2 - scale * own, y: GROUND * high };
     course(context, wide, high, at);

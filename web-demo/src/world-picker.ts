@@ -3,8 +3,10 @@ import { sharpen } from "./card.js";
 import { Clip } from "./clip.js";
 import { element, freshId, options } from "./dom.js";
 import { title } from "./format.js";
+import { OFFERS } from "./policies.js";
 import { oldest, recordedLearners, recordedPolicy, recordedRun } from "./recorded.js";
 import { reel } from "./reel.js";
+import { TaskClip } from "./task-clip.js";
 import { onThemeChange, theme } from "./theme.js";
 import { tinted } from "./tint.js";
 import { WORLDS } from "./worlds.js";
@@ -20,6 +22,13 @@ interface Card {
   scene?: Scene;
   /** A recorded policy that acts in it. */
   clip?: Clip;
+  /** True once one acts, which the reel paints. */
+  moves?: boolean;
+}
+
+/** True of environments that have tasks. */
+function isMeta(env: string): boolean {
+  return OFFERS.some(({ envs }) => envs.includes(env));
 }
 
 /**
@@ -75,11 +84,18 @@ export class WorldPicker {
   async picture(): Promise<void> {
     for (const card of this.#cards) {
       const { env, canvas } = card;
+      if (canvas && isMeta(env)) {
+        const clip = await new TaskClip().open(env);
+        card.moves = true;
+        reel.add(canvas, (now) => clip.paint(canvas, now, env === this.#value));
+        continue;
+      }
       const world = WORLDS[env];
       const [name] = recordedLearners(env);
       const run = name === undefined ? undefined : await recordedRun(env, name);
       if (run && canvas) {
         card.clip = await new Clip().open(await recordedPolicy(oldest(run)));
+        card.moves = true;
         reel.add(canvas, (now) => {
           const chosen = env === this.#value;
           card.clip?.paint(canvas, now, chosen ? "hero" : "crowd", chosen ? "accent-soft" : "page");
@@ -96,10 +112,10 @@ export class WorldPicker {
   #card(env: string): Card {
     const world = WORLDS[env];
     const root = element("button", { type: "button", class: "world", role: "radio", "data-testid": `world-${env}` });
-    const canvas = world && element("canvas", { "aria-hidden": "true" });
+    const canvas = (world || isMeta(env)) && element("canvas", { "aria-hidden": "true" });
     root.append(...(canvas ? [canvas] : []), element("span", {}, world?.name ?? title(env)));
     root.addEventListener("click", () => this.#choose(env));
-    return { env, root, canvas };
+    return { env, root, canvas: canvas || undefined };
   }
 
   #choose(env: string): void {
@@ -122,8 +138,8 @@ export class WorldPicker {
 
   #paint(): void {
     reel.once();
-    for (const { env, canvas, scene, clip } of this.#cards) {
-      if (clip) continue;
+    for (const { env, canvas, scene, moves } of this.#cards) {
+      if (moves) continue;
       const context = canvas?.getContext("2d");
       if (canvas && context) {
         sharpen(canvas);

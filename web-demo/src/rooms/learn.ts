@@ -14,12 +14,11 @@ import { Rival } from "../rival.js";
 import { Stage, type Running } from "../stage.js";
 import { Timeline } from "../timeline.js";
 import { Trainer } from "../trainer.js";
+import { untrained, type Level } from "../untrained.js";
 import type { Choices } from "../url-state.js";
 import type { Watcher } from "../watcher.js";
 import type { RoomView } from "./room.js";
 
-/** Episodes that the untrained policy is measured on. */
-const UNTRAINED = 10;
 /** Milliseconds for which a moment is looked at before the address names it. */
 const REST = 250;
 /** Milliseconds after which a run is made though there is nothing to be seen yet. */
@@ -39,7 +38,11 @@ export class LearnRoom implements RoomView, Watcher {
   #state: State = "preparing";
   /** The second that is looked at; none: the newest. */
   #at: number | undefined;
-  #level: { value: number; label: string } | undefined;
+  /** The return of the policy that the run begins with, and the run that it is measured of. */
+  #level: Level | undefined;
+  #measured: Run | undefined;
+  /** When Train was pressed, until a point of training is there. */
+  #pressed: number | undefined;
   #running: Running | undefined;
   /** A policy from a file that is shown instead, in words, and its return. */
   #visitor: Visitor | undefined;
@@ -155,11 +158,8 @@ export class LearnRoom implements RoomView, Watcher {
       this.#at = undefined;
     }
     this.#show(true);
-    if (lesson.isRecorded && lesson.first) {
-      await this.#stage.prepare(await lesson.first.act(), choices.seed);
-    } else if (history.envSteps === 0) {
-      void this.#untrained(run, lesson).catch(() => undefined);
-    }
+    if (lesson.isRecorded && lesson.first) await this.#stage.prepare(await lesson.first.act(), choices.seed);
+    if (history.envSteps === 0) void this.#untrained(run, lesson).catch(() => undefined);
     if (this.#state === "training") this.#start();
   }
 
@@ -183,8 +183,8 @@ export class LearnRoom implements RoomView, Watcher {
     this.#visitor = undefined;
     this.#show(true);
     this.#race();
-    if (this.#run && this.#level === undefined) void this.#untrained(this.#run, lesson).catch(() => undefined);
-    else this.#first();
+    this.#pressed = this.trainer.takePress();
+    this.#first();
   }
 
   /** Lets a rival train beside one's own run. */
@@ -201,28 +201,30 @@ export class LearnRoom implements RoomView, Watcher {
     rival.training = this.#state === "training";
   }
 
-  /** Measures what acting without having learnt pays: a level to compare with. Train need not wait for it. */
+  /** Measures what acting without having learnt pays, so that it is known once Train is pressed. */
   async #untrained(run: Run, lesson: Lesson): Promise<void> {
-    const bytes = lesson.waiting?.newest?.bytes;
-    if (!bytes) return;
-    // Actions are drawn, as in training, whose returns the curve shows.
-    const policy = await loadPolicy(bytes);
-    try {
-      const { returns } = await policy.evaluate({ episodes: UNTRAINED, deterministic: false });
-      if (lesson === this.#lesson && run === this.#run) {
-        this.#level = { value: mean(returns), label: `untrained, ${UNTRAINED} episodes` };
-        this.#first();
-      }
-    } finally {
-      policy.dispose();
-    }
+    const bytes = lesson.waiting?.age(0)?.bytes;
+    if (!bytes || this.#measured === run) return;
+    this.#measured = run;
+    const level = await untrained(bytes);
+    if (lesson !== this.#lesson || run !== this.#run) return;
+    this.#level = level;
+    performance.mark("untrained measured");
+    this.#first();
   }
 
   /** Begins one's own line with what the untrained policy is paid. */
   #first(): void {
-    const own = this.#lesson?.own;
-    if (own && this.#level && own.points.seconds[0] !== 0) own.point(0, 0, this.#level.value);
-    this.#draw();
+    const [own, level] = [this.#lesson?.own, this.#level];
+    const begins = own !== undefined && level !== undefined && own.points.seconds[0] !== 0;
+    if (begins) own.point(0, 0, level.value);
+    this.#draw(begins ? this.#soon("first point") : undefined);
+  }
+
+  /** Measures how soon after Train something can be seen, for whoever looks. */
+  #soon(what: string): (() => void) | undefined {
+    const start = this.#pressed;
+    return start === undefined ? undefined : () => performance.measure(what, { start });
   }
 
   /** Shows everything of the lesson as it is now; `fresh` from first states on. */
@@ -265,7 +267,8 @@ export class LearnRoom implements RoomView, Watcher {
     const { lines, rings, end, stops, described } = lesson;
     const at = this.#at === undefined ? undefined : stops ? lesson.moment(this.#at).seconds : Math.min(this.#at, end);
     const spoken = lesson.spoken(this.#at);
-    const level = this.#level;
+    // Beside a recorded run there is nothing of one's own yet.
+    const level = lesson.isRecorded ? undefined : this.#level;
     const words = level ? `${described} ${level.label}: ${reward(level.value)}.` : described;
     this.#timeline.show({ lines, level, rings, end, at, stops, spoken, described: words }, painted);
     this.#ages.show(lesson.ages(this.#state === "finished"), at ?? end, lesson.own !== undefined);
@@ -281,14 +284,11 @@ export class LearnRoom implements RoomView, Watcher {
   progressed(progress: Progress): void {
     const own = this.#lesson?.own;
     if (!own) return;
-    const before = own.points.seconds.some((second) => second > 0);
-    if (!own.add(progress)) {
-      this.#draw();
-      return;
-    }
-    const pressed = before ? undefined : this.trainer.takePress();
-    // How soon something can be seen is measured, for whoever looks.
-    this.#draw(pressed === undefined ? undefined : () => performance.measure("first point", { start: pressed }));
+    const [any, trained] = [own.points.seconds.length > 0, own.points.seconds.some((second) => second > 0)];
+    const fresh = own.add(progress) && !trained;
+    const told = fresh ? [this.#soon("first of training"), any ? undefined : this.#soon("first point")] : [];
+    if (fresh) this.#pressed = undefined;
+    this.#draw(fresh ? () => told.forEach((tell) => tell?.()) : undefined);
   }
 
   async looked(run: Run): Promise<void> {
