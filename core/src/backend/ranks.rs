@@ -23,56 +23,58 @@ pub trait Ranks: Debug {
     /// R, the number of ranks.
     fn count(&self) -> usize;
 
-    /// Gives the words of all ranks, one rank after the other.
+    /// Gives the words of all ranks, one rank after the other, in `all`, whose room is used again.
     ///
     /// # Errors
     /// If a rank is gone.
-    fn gather(&self, words: &[u32]) -> Result<Vec<u32>>;
+    fn gather(&self, words: &[u32], all: &mut Vec<u32>) -> Result<()>;
 
     /// Gives each rank its part of the words: they are R parts of equal lengths, of which part r goes to rank r. Gives
-    /// the parts that all ranks have for this one, one rank after the other.
+    /// the parts that all ranks have for this one, one rank after the other, in `got`, whose room is used again.
     ///
     /// # Errors
     /// If a rank is gone.
-    fn exchange(&self, words: &[u32]) -> Result<Vec<u32>>;
+    fn exchange(&self, words: &[u32], got: &mut Vec<u32>) -> Result<()>;
 }
 
 /// Up to so many numbers, every rank sums all of them: one message is faster than two.
 const FEW: usize = 1 << 10;
 
 /// Sums numbers over ranks, each with those of the other ranks at the same place, in a fixed tree: the sums of ranks
-/// 0 and 1, of 2 and 3, …, are summed in turn.
+/// 0 and 1, of 2 and 3, …, are summed in turn. The numbers are given and returned as bits; `spare` is room that is used
+/// again, as new memory takes longer than the message.
 ///
 /// # Errors
 /// If a rank is gone.
-pub fn sum(ranks: &dyn Ranks, numbers: &[f32]) -> Result<Vec<f32>> {
-    let count = ranks.count();
-    let words: &[u32] = bytemuck::cast_slice(numbers);
-    if numbers.len() <= FEW {
-        return Ok(summed(bytemuck::cast_slice(&ranks.gather(words)?), count));
+pub fn sum(ranks: &dyn Ranks, numbers: &mut Vec<u32>, spare: &mut Vec<u32>) -> Result<()> {
+    let (count, len) = (ranks.count(), numbers.len());
+    if len <= FEW {
+        ranks.gather(numbers, spare)?;
+        numbers.copy_from_slice(summed(spare, count));
+        return Ok(());
     }
     // Each rank sums a part for all of them.
-    let part = numbers.len().div_ceil(count);
-    let mut padded = words.to_vec();
-    padded.resize(part * count, 0);
-    let own = summed(bytemuck::cast_slice(&ranks.exchange(&padded)?), count);
-    let mut all: Vec<f32> = bytemuck::cast_slice(&ranks.gather(bytemuck::cast_slice(&own))?).to_vec();
-    all.truncate(numbers.len());
-    Ok(all)
+    numbers.resize(len.next_multiple_of(count), 0);
+    ranks.exchange(numbers, spare)?;
+    ranks.gather(summed(spare, count), numbers)?;
+    numbers.truncate(len);
+    Ok(())
 }
 
-/// Sums the parts of `count` ranks, which stand one after the other, in the tree.
-fn summed(parts: &[f32], count: usize) -> Vec<f32> {
-    let mut parts: Vec<Vec<f32>> = parts.chunks((parts.len() / count).max(1)).map(<[f32]>::to_vec).collect();
-    while parts.len() > 1 {
-        for pair in parts.chunks_mut(2) {
-            if let [first, second] = pair {
-                first.iter_mut().zip(second).for_each(|(sum, more)| *sum += *more);
-            }
+/// Sums the parts of `count` ranks, which stand one after the other, in the tree; the sum takes the first one's place.
+fn summed(parts: &mut [u32], count: usize) -> &[u32] {
+    let part = parts.len() / count;
+    let numbers: &mut [f32] = bytemuck::cast_slice_mut(parts);
+    let mut apart = 1;
+    while apart < count {
+        for first in (0..count - apart).step_by(2 * apart) {
+            let (sums, more) = numbers.split_at_mut((first + apart) * part);
+            let sums = &mut sums[first * part..][..part];
+            sums.iter_mut().zip(&more[..part]).for_each(|(sum, more)| *sum += *more);
         }
-        parts = parts.into_iter().step_by(2).collect();
+        apart *= 2;
     }
-    parts.pop().unwrap_or_default()
+    &parts[..part]
 }
 
 #[cfg(test)]
@@ -102,7 +104,9 @@ mod tests {
                 let of = |rank: usize, i: usize| ((rank * 31 + i * 7) % 97) as f32 * 0.1 + 1e-3 / (rank + 1) as f32;
                 let sums = each(count, |ranks| {
                     let own: Vec<f32> = (0..len).map(|i| of(ranks.rank(), i)).collect();
-                    sum(ranks, &own).unwrap()
+                    let mut numbers: Vec<u32> = own.iter().map(|x| x.to_bits()).collect();
+                    sum(ranks, &mut numbers, &mut Vec::new()).unwrap();
+                    numbers.into_iter().map(f32::from_bits).collect::<Vec<f32>>()
                 });
                 fn tree(all: &[f32]) -> f32 {
                     match all {
@@ -125,7 +129,10 @@ mod tests {
     fn parts_come_in_the_order_of_ranks() {
         let got = each(3, |ranks| {
             let own: Vec<u32> = (0..6).map(|i| (100 * ranks.rank() + i) as u32).collect();
-            (ranks.gather(&own[..2]).unwrap(), ranks.exchange(&own).unwrap())
+            let [mut gathered, mut exchanged] = [Vec::new(), Vec::new()];
+            ranks.gather(&own[..2], &mut gathered).unwrap();
+            ranks.exchange(&own, &mut exchanged).unwrap();
+            (gathered, exchanged)
         });
         for (rank, (gathered, exchanged)) in got.into_iter().enumerate() {
             let first = 2 * rank as u32;

@@ -70,6 +70,13 @@ impl NodeValues {
         found.ok_or_else(|| Error::Program(format!("value {id} has not been computed")))
     }
 
+    /// Takes the value of a node out, if there is one.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn take(&mut self, id: NodeId) -> Option<Array> {
+        let place = self.0.iter().position(|(known, _)| *known == id)?;
+        Some(self.0.swap_remove(place).1)
+    }
+
     /// The new value of a node.
     pub fn insert(&mut self, id: NodeId, array: Array) {
         match self.0.iter_mut().find(|(known, _)| *known == id) {

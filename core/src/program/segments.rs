@@ -1,6 +1,8 @@
 //! A trace that asks the host, as programs between its cuts.
 
 use std::ops::Range;
+#[cfg(not(target_arch = "wasm32"))]
+use std::rc::Rc;
 
 use super::context::Context;
 #[cfg(not(target_arch = "wasm32"))]
@@ -40,6 +42,16 @@ pub struct Segments {
     /// After the last cut.
     last: ProgramPart,
     steps: Vec<CutStep>,
+    #[cfg(not(target_arch = "wasm32"))]
+    rank_words: RankWords,
+}
+
+/// Room for what ranks join: new memory takes longer than a message.
+#[cfg(not(target_arch = "wasm32"))]
+#[derive(Debug, Default)]
+struct RankWords {
+    words: Vec<u32>,
+    all: Vec<u32>,
 }
 
 impl Segments {
@@ -70,7 +82,14 @@ impl Segments {
             return Segments::divided(device, &cx, graph);
         }
         let last = ProgramPart::whole(Program::of(device, cx, graph)?);
-        Ok(Segments { device: device.clone(), before: Vec::new(), last, steps: Vec::new() })
+        Ok(Segments {
+            device: device.clone(),
+            before: Vec::new(),
+            last,
+            steps: Vec::new(),
+            #[cfg(not(target_arch = "wasm32"))]
+            rank_words: RankWords::default(),
+        })
     }
 
     /// As [`Program::joined`].
@@ -85,7 +104,8 @@ impl Segments {
     ) -> Result<(Segments, RowNumbers)> {
         let (program, numbers) = Program::joined(device, [rows, variants], trace)?;
         let last = ProgramPart::whole(program);
-        Ok((Segments { device: device.clone(), before: Vec::new(), last, steps: Vec::new() }, numbers))
+        let (device, rank_words) = (device.clone(), RankWords::default());
+        Ok((Segments { device, before: Vec::new(), last, steps: Vec::new(), rank_words }, numbers))
     }
 
     #[inline(never)]
@@ -135,7 +155,14 @@ impl Segments {
         }
         let nothing = || Error::Program("nothing is computed: declare an output or update a state".to_owned());
         let last = ProgramPart::new(device, &of, last, &work[last])?.ok_or_else(nothing)?;
-        Ok(Segments { device: device.clone(), before: parts, last, steps })
+        Ok(Segments {
+            device: device.clone(),
+            before: parts,
+            last,
+            steps,
+            #[cfg(not(target_arch = "wasm32"))]
+            rank_words: RankWords::default(),
+        })
     }
 
     /// Runs once.
@@ -173,7 +200,8 @@ impl Segments {
                 #[cfg(not(target_arch = "wasm32"))]
                 CutKind::Ranks(join) => {
                     let asked: Vec<Array> = asked.iter().map(|id| values.get(*id)).collect::<Result<_>>()?;
-                    let answered = joined(&self.device, *join, &asked).await?;
+                    let room = answers.iter().map(|id| values.take(*id)).collect();
+                    let answered = joined(&self.device, *join, &asked, room, &mut self.rank_words).await?;
                     answers.iter().zip(answered).for_each(|(id, array)| values.insert(*id, array));
                 }
                 CutKind::Repeat(_) => {
@@ -229,27 +257,43 @@ impl Segments {
     }
 }
 
-/// Joins arrays with those of the other ranks: all of them in one message.
+/// Joins arrays with those of the other ranks: all of them in one message. `old` are the answers of the pass before,
+/// which are written anew where nobody else has them.
 #[cfg(not(target_arch = "wasm32"))]
-async fn joined(device: &Device, join: RankJoin, asked: &[Array]) -> Result<Vec<Array>> {
+async fn joined(
+    device: &Device,
+    join: RankJoin,
+    asked: &[Array],
+    old: Vec<Option<Array>>,
+    RankWords { words, all }: &mut RankWords,
+) -> Result<Vec<Array>> {
     let alone = || Error::Program("this trace is of several ranks, and the device of one".to_owned());
     let ranks = device.ranks().ok_or_else(alone)?;
-    let mut words = Vec::with_capacity(asked.iter().map(Array::len).sum());
+    words.clear();
     for array in asked {
         words.extend(device.read_part(array, 0..array.len()).await?);
     }
-    let (all, count) = match join {
-        RankJoin::Sum => (bytemuck::cast_slice(&sum(ranks, bytemuck::cast_slice(&words))?).to_vec(), 1),
-        RankJoin::All => (ranks.gather(&words)?, ranks.count()),
+    let each = words.len();
+    let (all, count): (&[u32], usize) = match join {
+        RankJoin::Sum => {
+            sum(ranks, words, all)?;
+            (words, 1)
+        }
+        RankJoin::All => {
+            ranks.gather(words, all)?;
+            (all, ranks.count())
+        }
     };
     let mut first = 0;
     let mut answers = Vec::with_capacity(asked.len());
-    for array in asked {
+    for (array, old) in asked.iter().zip(old) {
         let leading = if join == RankJoin::All { &[count][..] } else { &[] };
-        let answer = device.zeros(&[leading, &array.shape[..]].concat(), array.dtype())?;
+        let answer = match old.filter(|old| Rc::strong_count(&old.buffer.data) == 1) {
+            Some(old) => old,
+            None => device.zeros(&[leading, &array.shape[..]].concat(), array.dtype())?,
+        };
         for rank in 0..count {
-            let of_rank = &all[rank * words.len() + first..][..array.len()];
-            device.write_part(&answer, rank * array.len(), of_rank)?;
+            device.write_part(&answer, rank * array.len(), &all[rank * each + first..][..array.len()])?;
         }
         first += array.len();
         answers.push(answer);

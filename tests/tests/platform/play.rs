@@ -200,7 +200,7 @@ fn iterated(
     })
     .unwrap();
     assert_eq!(acts.len(), usize::from(on_host), "the host plays once, if it does");
-    let mut stage = Stage::new(&device, Some(Box::new(executor)), &[0, 1], vec![acts]);
+    let mut stage = Stage::new(&device, Some(Box::new(executor)), [0, 1].map(key_from_seed).to_vec(), vec![acts]);
     stage.iteration = 1;
     let out = pollster::block_on(segments.run(&State::new(), &[], &mut stage)).unwrap();
     out.iter().map(|(name, array)| (name.to_owned(), pollster::block_on(device.read(array)).unwrap())).collect()

@@ -31,15 +31,15 @@ impl ThreadRanks {
     }
 
     /// Lays words on the table, and takes from those of each rank what `part` gives.
-    fn meet(&self, words: &[u32], part: impl Fn(&[u32]) -> &[u32]) -> Vec<u32> {
+    fn meet(&self, words: &[u32], got: &mut Vec<u32>, part: impl Fn(&[u32]) -> &[u32]) {
         let Table { words: all, barrier } = &*self.table;
         let of = |rank: usize| all[rank].lock().unwrap_or_else(PoisonError::into_inner);
         words.clone_into(&mut of(self.rank));
         barrier.wait();
-        let got = (0..all.len()).flat_map(|rank| part(&of(rank)).to_vec()).collect();
+        got.clear();
+        (0..all.len()).for_each(|rank| got.extend(part(&of(rank))));
         // Nobody lays new words before all have taken these.
         barrier.wait();
-        got
     }
 }
 
@@ -52,12 +52,14 @@ impl Ranks for ThreadRanks {
         self.table.words.len()
     }
 
-    fn gather(&self, words: &[u32]) -> Result<Vec<u32>> {
-        Ok(self.meet(words, |all| all))
+    fn gather(&self, words: &[u32], all: &mut Vec<u32>) -> Result<()> {
+        self.meet(words, all, |of_rank| of_rank);
+        Ok(())
     }
 
-    fn exchange(&self, words: &[u32]) -> Result<Vec<u32>> {
+    fn exchange(&self, words: &[u32], got: &mut Vec<u32>) -> Result<()> {
         let part = words.len() / self.count();
-        Ok(self.meet(words, |all| &all[self.rank * part..(self.rank + 1) * part]))
+        self.meet(words, got, |of_rank| &of_rank[self.rank * part..(self.rank + 1) * part]);
+        Ok(())
     }
 }

@@ -1,10 +1,11 @@
 //! Snapshots of several ranks, which train together, in one file: that of rank 0, with the files of the others in it.
 
+#[cfg(not(target_arch = "wasm32"))]
 use safetensors::tensor::Dtype;
 
+use super::snapshot::Header;
 #[cfg(not(target_arch = "wasm32"))]
-use super::snapshot::Entry;
-use super::snapshot::{self, Header};
+use super::snapshot::{self as snapshots, Entry};
 use super::wrong::wrong;
 use crate::algo::{AlgorithmDef, Together};
 use crate::{Device, Result};
@@ -21,13 +22,15 @@ pub(super) fn is_one(name: &str) -> bool {
 #[cfg(not(target_arch = "wasm32"))]
 pub(in crate::train) fn joined(device: &Device, def: &'static AlgorithmDef, own: Vec<u8>) -> Result<Vec<u8>> {
     let Some(ranks) = device.ranks() else { return Ok(own) };
-    let lengths = ranks.gather(&[u32::try_from(own.len()).map_err(|_| wrong("a rank has more than 4 GB"))?])?;
+    let length = u32::try_from(own.len()).map_err(|_| wrong("a rank has more than 4 GB"))?;
+    let [mut lengths, mut all] = [Vec::new(), Vec::new()];
+    ranks.gather(&[length], &mut lengths)?;
     let room = lengths.iter().max().map_or(0, |most| *most as usize).next_multiple_of(4);
     let mut padded = own;
     padded.resize(room, 0);
     // Whoever copies bytes into words keeps their order, on any processor.
     let words: Vec<u32> = padded.as_chunks().0.iter().map(|bytes| u32::from_ne_bytes(*bytes)).collect();
-    let all = ranks.gather(&words)?;
+    ranks.gather(&words, &mut all)?;
     let file = |rank: usize| {
         let words = &all[rank * words.len()..(rank + 1) * words.len()];
         let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
@@ -35,12 +38,12 @@ pub(in crate::train) fn joined(device: &Device, def: &'static AlgorithmDef, own:
         bytes
     };
     let first = file(0);
-    let ((header, _, mut entries), _) = snapshot::open(&first, &[def])?;
+    let ((header, _, mut entries), _) = snapshots::open(&first, &[def])?;
     entries.extend((1..ranks.count()).map(|rank| {
         let bytes = file(rank);
         Entry { name: format!("{PREFIX}{rank}"), dtype: Dtype::U8, shape: vec![bytes.len()], bytes: bytes.into() }
     }));
-    snapshot::encode(header, &entries)
+    snapshots::encode(header, &entries)
 }
 
 /// A page has one rank.
@@ -53,17 +56,18 @@ pub(in crate::train) fn joined(_: &Device, _: &'static AlgorithmDef, own: Vec<u8
 ///
 /// # Errors
 /// [`Error::Snapshot`](crate::Error::Snapshot) if the file is of another number of ranks, or lacks that of this rank.
+#[cfg(not(target_arch = "wasm32"))]
 pub(in crate::train) fn of_rank(
     device: &Device,
     file: &[u8],
     own: &[&'static AlgorithmDef],
 ) -> Result<Option<Vec<u8>>> {
-    let ([rank, _], ((header, _, entries), _)) = (device.rank(), snapshot::open(file, own)?);
+    let ([rank, _], ((header, _, entries), _)) = (device.rank(), snapshots::open(file, own)?);
     if header.ranks == 1 {
         return Ok(None);
     }
     // The whole file is intact before a part of it is taken.
-    snapshot::decode(file, own)?;
+    snapshots::decode(file, own)?;
     check(device, &header, Together::Gradients)?;
     if rank == 0 {
         return Ok(None);
@@ -78,6 +82,7 @@ pub(in crate::train) fn of_rank(
 ///
 /// # Errors
 /// [`Error::Snapshot`](crate::Error::Snapshot) that says how many it has.
+#[cfg(not(target_arch = "wasm32"))]
 pub(in crate::train) fn check(device: &Device, header: &Header, together: Together) -> Result<()> {
     let [_, ranks] = device.rank();
     if header.ranks == ranks || together != Together::Gradients {
@@ -89,4 +94,19 @@ pub(in crate::train) fn check(device: &Device, header: &Header, together: Togeth
         n => (format!("{n} ranks together"), format!("with {n} ranks, such as by `mpirun -n {n}`")),
     };
     Err(wrong(format!("it is of {of}, and here {are}; start it {with}")))
+}
+
+/// A page has one rank.
+#[cfg(target_arch = "wasm32")]
+pub(in crate::train) fn of_rank(_: &Device, _: &[u8], _: &[&'static AlgorithmDef]) -> Result<Option<Vec<u8>>> {
+    Ok(None)
+}
+
+/// Checks that a run is of one rank.
+#[cfg(target_arch = "wasm32")]
+pub(in crate::train) fn check(_: &Device, header: &Header, _: Together) -> Result<()> {
+    match header.ranks {
+        1 => Ok(()),
+        n => Err(wrong(format!("it is of {n} ranks together"))),
+    }
 }

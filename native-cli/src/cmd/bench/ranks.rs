@@ -51,19 +51,21 @@ pub(super) fn measure(args: &BenchArgs) -> Result<(), Stop> {
 
 /// Seconds of a sum of so many numbers over all ranks.
 fn time_of_sum(ranks: &dyn Ranks, numbers: usize, seconds: f64) -> Result<f64, Stop> {
-    let own = vec![1.0 / (ranks.rank() + 1) as f32; numbers];
-    let time = |rounds: u32| -> Result<f64, Stop> {
-        ranks.gather(&[0])?;
+    let mut own = vec![0; numbers];
+    let (mut spare, mut said) = (Vec::new(), Vec::new());
+    let mut time = |rounds: u32| -> Result<f64, Stop> {
+        ranks.gather(&[0], &mut said)?;
         let start = Instant::now();
         for _ in 0..rounds {
-            std::hint::black_box(sum(ranks, &own)?);
+            sum(ranks, std::hint::black_box(&mut own), &mut spare)?;
         }
         Ok(start.elapsed().as_secs_f64() / f64::from(rounds))
     };
     let first = time(3)?;
     // All make as many rounds as rank 0 says.
-    let rounds = ranks.gather(&[(seconds / first).clamp(3.0, 1e5) as u32])?[0];
-    time(rounds)
+    let mut rounds = Vec::new();
+    ranks.gather(&[(seconds / first).clamp(3.0, 1e5) as u32], &mut rounds)?;
+    time(rounds[0])
 }
 
 /// Latency and seconds per byte that fit the times best, by their relative errors.
@@ -89,13 +91,14 @@ impl Ranks for Mirror {
         2
     }
 
-    fn gather(&self, words: &[u32]) -> quickstudy_core::Result<Vec<u32>> {
-        Ok([words, words].concat())
+    fn gather(&self, words: &[u32], all: &mut Vec<u32>) -> quickstudy_core::Result<()> {
+        all.clear();
+        [words, words].iter().for_each(|words| all.extend_from_slice(words));
+        Ok(())
     }
 
-    fn exchange(&self, words: &[u32]) -> quickstudy_core::Result<Vec<u32>> {
-        let part = &words[..words.len() / 2];
-        Ok([part, part].concat())
+    fn exchange(&self, words: &[u32], got: &mut Vec<u32>) -> quickstudy_core::Result<()> {
+        self.gather(&words[..words.len() / 2], got)
     }
 }
 

@@ -54,11 +54,11 @@ impl Ranks for Team {
         match *self {}
     }
 
-    fn gather(&self, _: &[u32]) -> quickstudy_core::Result<Vec<u32>> {
+    fn gather(&self, _: &[u32], _: &mut Vec<u32>) -> quickstudy_core::Result<()> {
         match *self {}
     }
 
-    fn exchange(&self, _: &[u32]) -> quickstudy_core::Result<Vec<u32>> {
+    fn exchange(&self, _: &[u32], _: &mut Vec<u32>) -> quickstudy_core::Result<()> {
         match *self {}
     }
 }

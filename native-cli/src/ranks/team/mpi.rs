@@ -96,17 +96,17 @@ impl Ranks for Team {
         self.count
     }
 
-    fn gather(&self, words: &[u32]) -> Result<Vec<u32>> {
-        let mut all = vec![0; words.len() * self.count];
-        counted(all.len())?;
+    fn gather(&self, words: &[u32], all: &mut Vec<u32>) -> Result<()> {
+        counted(words.len() * self.count)?;
+        all.resize(words.len() * self.count, 0);
         self.world.all_gather_into(words, &mut all[..]);
-        Ok(all)
+        Ok(())
     }
 
-    fn exchange(&self, words: &[u32]) -> Result<Vec<u32>> {
-        let mut got = vec![0; words.len()];
-        counted(got.len())?;
+    fn exchange(&self, words: &[u32], got: &mut Vec<u32>) -> Result<()> {
+        counted(words.len())?;
+        got.resize(words.len(), 0);
         self.world.all_to_all_into(words, &mut got[..]);
-        Ok(got)
+        Ok(())
     }
 }

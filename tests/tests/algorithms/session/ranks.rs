@@ -115,13 +115,13 @@ impl Ranks for Mirror {
         2
     }
 
-    fn gather(&self, words: &[u32]) -> Result<Vec<u32>> {
-        Ok([words, words].concat())
+    fn gather(&self, words: &[u32], all: &mut Vec<u32>) -> Result<()> {
+        *all = [words, words].concat();
+        Ok(())
     }
 
-    fn exchange(&self, words: &[u32]) -> Result<Vec<u32>> {
-        let part = &words[self.0 * words.len() / 2..][..words.len() / 2];
-        Ok([part, part].concat())
+    fn exchange(&self, words: &[u32], got: &mut Vec<u32>) -> Result<()> {
+        self.gather(&words[self.0 * words.len() / 2..][..words.len() / 2], got)
     }
 }
 

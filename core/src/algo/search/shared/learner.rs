@@ -160,7 +160,10 @@ impl SearchedPolicy {
         let keys = row_keys(key, all_candidates);
         // Each rank plays its part of the candidates; where they do not divide, the last ones play some twice.
         let part = RankPart::new(it.rank(), all_candidates);
-        let (candidates, keys, n) = (part.of(candidates), keys.map(|words| part.of_rows(words, seeds)), part.each);
+        let (candidates, keys, n) = match it.ranks() {
+            1 => (candidates, keys, all_candidates),
+            _ => (part.of(candidates), keys.map(|words| part.of_rows(words, seeds)), part.each),
+        };
         let Population { episodes, deterministic, .. } = *population;
         let rows = [seeds * n, episodes];
         let (p, all) = (self.parameters, self.layout.len());
@@ -276,10 +279,7 @@ impl RankPart {
     /// The rank's part of what is of all candidates: `[S, n, …]` → `[S, m, …]`.
     #[track_caller]
     fn of(&self, x: Tensor) -> Tensor {
-        let [rank, ranks] = self.rank;
-        if ranks == 1 {
-            return x;
-        }
+        let [rank, _] = self.rank;
         let place = |i: usize| (rank * self.each + i).min(self.all - 1);
         let parts: Vec<Tensor> = match rank * self.each + self.each <= self.all {
             true => vec![x.slice(1, place(0), place(0) + self.each)],
