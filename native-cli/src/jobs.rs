@@ -10,7 +10,7 @@ mod process;
 
 use crate::activity::{self, Work};
 use crate::outcome::{INTERRUPTED, Stop};
-use crate::ranks::message::Report;
+use crate::ranks::message::JobReport;
 use crate::ranks::remote::Remote;
 use crate::signals;
 pub use board::Board;
@@ -54,8 +54,8 @@ pub enum JobEnd {
 /// Looks at signals this often.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Runs the jobs in order, `at_once` at a time on each rank, and returns how each ended. A job that fails does not keep the others
-/// from going on; Ctrl-C stops all.
+/// Runs the jobs in order, `at_once` at a time on each rank, and returns how each ended. A job that fails does not keep
+/// the others from going on; Ctrl-C stops all.
 ///
 /// # Errors
 /// [`Stop`] with code 1 if this program cannot be started.
@@ -81,9 +81,9 @@ pub fn run(jobs: &[Job], at_once: usize, board: &mut Board) -> Result<Vec<JobEnd
         }
         while let Some(report) = remote.receive() {
             match report {
-                Report::Line(number, line) => board.line(number, line),
-                Report::Said(number, text) => board.said(number, &text),
-                Report::Ended(number, end) => {
+                JobReport::Line(number, line) => board.line(number, line),
+                JobReport::Said(number, text) => board.said(number, &text),
+                JobReport::Ended(number, end) => {
                     let end = JobEnd::from(end);
                     board.end(number, &end);
                     ends[number] = Some(end);

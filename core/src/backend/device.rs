@@ -42,7 +42,7 @@ impl Device {
         }
     }
 
-    /// The same device as that of one rank among several, which train together.
+    /// Makes the device that of one rank among several, which train together.
     #[cfg(not(target_arch = "wasm32"))]
     #[must_use]
     pub fn among(self, ranks: Rc<dyn Ranks>) -> Device {

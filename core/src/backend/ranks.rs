@@ -81,7 +81,7 @@ fn summed(parts: &mut [u32], count: usize) -> &[u32] {
 mod tests {
     use super::*;
 
-    /// What each of `count` ranks gets from `f`.
+    /// Gives what each of `count` ranks gets from `f`.
     fn each<T: Send>(count: usize, f: impl Fn(&ThreadRanks) -> T + Sync) -> Vec<T> {
         std::thread::scope(|scope| {
             let team = ThreadRanks::team(count).into_iter();

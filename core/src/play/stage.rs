@@ -96,8 +96,8 @@ impl Stage {
         self.acts = acts;
     }
 
-    /// Plays only for the seeds with these keys from the next episodes on; `numbers` are their numbers among all seeds that the
-    /// executor plays for.
+    /// Plays only for the seeds with these keys from the next episodes on; `numbers` are their numbers among all seeds
+    /// that the executor plays for.
     pub(crate) fn choose(&mut self, keys: Vec<Key>, numbers: &[usize], all: usize) -> Result<()> {
         self.keys = keys;
         let Some(mut player) = self.player.take() else { return Ok(()) };

@@ -42,6 +42,8 @@ mod planner;
 mod print;
 #[allow(clippy::module_inception, reason = "the noun of the module")]
 mod program;
+#[cfg(not(target_arch = "wasm32"))]
+mod rank_join;
 mod row_numbers;
 mod segments;
 mod state;

@@ -1,23 +1,19 @@
 //! A trace that asks the host, as programs between its cuts.
 
 use std::ops::Range;
-#[cfg(not(target_arch = "wasm32"))]
-use std::rc::Rc;
 
 use super::context::Context;
-#[cfg(not(target_arch = "wasm32"))]
-use super::cut::RankJoin;
 use super::cut::{Cut, CutKind, CutStep};
 use super::division::{Around, Division};
 use super::part::{Divided, LoopWork, NodeValues, ProgramPart, first};
 use super::places::{carried, in_place};
 use super::program::{Outputs, Program};
 #[cfg(not(target_arch = "wasm32"))]
+use super::rank_join::{RankWords, joined};
+#[cfg(not(target_arch = "wasm32"))]
 use super::row_numbers::RowNumbers;
 use super::state::State;
 use crate::backend::Array;
-#[cfg(not(target_arch = "wasm32"))]
-use crate::backend::ranks::sum;
 use crate::backend::reference::NonFinite;
 use crate::backend::{LocalFuture, ScalarValue};
 use crate::tensor::{Graph, NodeId, Op};
@@ -44,14 +40,6 @@ pub struct Segments {
     steps: Vec<CutStep>,
     #[cfg(not(target_arch = "wasm32"))]
     rank_words: RankWords,
-}
-
-/// Room for what ranks join: new memory takes longer than a message.
-#[cfg(not(target_arch = "wasm32"))]
-#[derive(Debug, Default)]
-struct RankWords {
-    words: Vec<u32>,
-    all: Vec<u32>,
 }
 
 impl Segments {
@@ -255,50 +243,6 @@ impl Segments {
         }
         Ok(None)
     }
-}
-
-/// Joins arrays with those of the other ranks: all of them in one message. `old` are the answers of the pass before,
-/// which are written anew where nobody else has them.
-#[cfg(not(target_arch = "wasm32"))]
-async fn joined(
-    device: &Device,
-    join: RankJoin,
-    asked: &[Array],
-    old: Vec<Option<Array>>,
-    RankWords { words, all }: &mut RankWords,
-) -> Result<Vec<Array>> {
-    let alone = || Error::Program("this trace is of several ranks, and the device of one".to_owned());
-    let ranks = device.ranks().ok_or_else(alone)?;
-    words.clear();
-    for array in asked {
-        words.extend(device.read_part(array, 0..array.len()).await?);
-    }
-    let each = words.len();
-    let (all, count): (&[u32], usize) = match join {
-        RankJoin::Sum => {
-            sum(ranks, words, all)?;
-            (words, 1)
-        }
-        RankJoin::All => {
-            ranks.gather(words, all)?;
-            (all, ranks.count())
-        }
-    };
-    let mut first = 0;
-    let mut answers = Vec::with_capacity(asked.len());
-    for (array, old) in asked.iter().zip(old) {
-        let leading = if join == RankJoin::All { &[count][..] } else { &[] };
-        let answer = match old.filter(|old| Rc::strong_count(&old.buffer.data) == 1) {
-            Some(old) => old,
-            None => device.zeros(&[leading, &array.shape[..]].concat(), array.dtype())?,
-        };
-        for rank in 0..count {
-            device.write_part(&answer, rank * array.len(), &all[rank * each + first..][..array.len()])?;
-        }
-        first += array.len();
-        answers.push(answer);
-    }
-    Ok(answers)
 }
 
 #[cfg(test)]

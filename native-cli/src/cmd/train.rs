@@ -212,7 +212,7 @@ impl TrainArgs {
         Machine { device, python, save_every: *save_every, debug: *debug, jobs: *jobs }
     }
 
-    /// What is asked for, in layers.
+    /// The request, in layers.
     pub(crate) fn request(&self) -> Request {
         Request { flags: self.run.clone(), config: self.config.clone(), settings: self.settings.clone() }
     }

@@ -1,6 +1,6 @@
 //! Ranks other than 0, which follow its orders.
 
-use super::message::{Order, Report, read, write};
+use super::message::{JobReport, Order, read, write};
 use super::{Team, lead};
 use crate::cmd::train::TrainArgs;
 use crate::jobs::{Job, JobEvent, JobProcess};
@@ -115,7 +115,7 @@ impl<'a> Servant<'a> {
     fn start(&mut self, number: usize, job: Job) {
         match JobProcess::start(number, &job, &self.sender) {
             Ok(process) => self.running.push((process, job)),
-            Err(stop) => self.tell(&Report::Ended(number, crate::jobs::JobEnd::Failed(stop).into())),
+            Err(stop) => self.tell(&JobReport::Ended(number, crate::jobs::JobEnd::Failed(stop).into())),
         }
     }
 
@@ -123,7 +123,7 @@ impl<'a> Servant<'a> {
         self.running.iter_mut().for_each(|(process, _)| process.press());
     }
 
-    fn tell(&self, report: &Report) {
+    fn tell(&self, report: &JobReport) {
         self.team.send(0, &write(report, &[]));
     }
 
@@ -138,10 +138,10 @@ impl<'a> Servant<'a> {
                     if let Some(at) = at(number, &self.running) {
                         self.running[at].0.note(&line);
                     }
-                    self.tell(&Report::Line(number, line));
+                    self.tell(&JobReport::Line(number, line));
                 }
                 JobEvent::Said(number, text) => {
-                    self.tell(&Report::Said(number, text.clone()));
+                    self.tell(&JobReport::Said(number, text.clone()));
                     if let Some(at) = at(number, &self.running) {
                         self.running[at].0.hear(text);
                     }
@@ -149,7 +149,7 @@ impl<'a> Servant<'a> {
                 JobEvent::Ended(number) => {
                     if let Some(at) = at(number, &self.running) {
                         let (process, job) = self.running.swap_remove(at);
-                        self.tell(&Report::Ended(number, process.end(&job).into()));
+                        self.tell(&JobReport::Ended(number, process.end(&job).into()));
                     }
                 }
             }

@@ -1,4 +1,4 @@
-//! What launchers tell the processes that they start, in variables of the environment.
+//! Launchers, which tell the processes that they start by variables of the environment how many they are.
 
 use std::ffi::{OsStr, OsString};
 

@@ -39,7 +39,7 @@ pub enum Order {
 
 /// A thing that happened to a training that a rank runs as a process.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum Report {
+pub enum JobReport {
     /// The process printed a line of JSON.
     Line(usize, TrainLine),
     /// It said something to people.

@@ -1,6 +1,6 @@
 //! Trainings that other ranks run for rank 0, as processes.
 
-use super::message::{Order, Report, read, write};
+use super::message::{JobReport, Order, read, write};
 use super::{Team, lead};
 use crate::jobs::Job;
 use quickstudy_core::backend::Ranks as _;
@@ -65,10 +65,10 @@ impl Remote {
 
     /// The next thing that has happened, if any has.
     #[must_use]
-    pub fn receive(&mut self) -> Option<Report> {
+    pub fn receive(&mut self) -> Option<JobReport> {
         let (rank, bytes) = self.team.as_ref()?.receive()?;
-        let (report, _) = read::<Report>(&bytes)?;
-        if let Report::Ended(number, _) = &report {
+        let (report, _) = read::<JobReport>(&bytes)?;
+        if let JobReport::Ended(number, _) = &report {
             self.running[rank].retain(|running| running != number);
         }
         Some(report)

@@ -27,8 +27,8 @@ pub struct Machine<'a> {
 }
 
 impl Machine<'_> {
-    /// The number of processes beside each other on each rank, of so many that there are on all: as asked for, otherwise one per thread of
-    /// the CPU, and one on a GPU.
+    /// The number of processes beside each other on each rank, of so many that there are on all: as asked for,
+    /// otherwise one per thread of the CPU, and one on a GPU.
     #[must_use]
     pub fn at_once(&self, jobs: usize) -> usize {
         let default = || if self.device.device == "cpu" { self.device.threads() } else { 1 };

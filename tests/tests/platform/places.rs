@@ -52,6 +52,7 @@ const LISTS: &[(&str, &str)] = &[
     ("wasm/js/bodies-catalogue.ts", "is written by a test from the register"),
     ("CHANGELOG.md", "tells of what was added"),
     ("docs/names.md", "compares those that other libraries have too"),
+    ("docs/ranks.md", "says which can be trained by several ranks, as each says by itself"),
     ("scripts/same-policies.py", "has cases with settings of their own; each other algorithm is run by its preset"),
     ("tests/golden/snapshots/make.sh", "has the settings of golden runs; each other algorithm is run by its preset"),
     ("tests/tests/algorithms/session/budgets.rs", "has runs whose episodes end apart; `every` has each algorithm"),

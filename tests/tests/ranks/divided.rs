@@ -1,4 +1,4 @@
-//! What divides among ranks without changing a bit.
+//! Work that divides among ranks without changing a bit.
 
 use super::launcher::Place;
 

@@ -11,7 +11,7 @@ pub enum Together {
     /// Each rank plays a part of the candidates, and all of them learn from all returns: training is the same as that
     /// of one rank, bit for bit.
     Candidates,
-    /// They cannot, for this reason, which may be empty.
+    /// Ranks cannot train it together, for this reason, which may be empty.
     No(&'static str),
 }
 

@@ -11,12 +11,12 @@ use crate::Result;
 #[derive(Debug)]
 pub struct ThreadRanks {
     rank: usize,
-    table: Arc<Table>,
+    table: Arc<MeetingPlace>,
 }
 
 /// The place where all ranks lay their words.
 #[derive(Debug)]
-struct Table {
+struct MeetingPlace {
     words: Vec<Mutex<Vec<u32>>>,
     barrier: Barrier,
 }
@@ -26,13 +26,13 @@ impl ThreadRanks {
     #[must_use]
     pub fn team(count: usize) -> Vec<ThreadRanks> {
         let words = (0..count).map(|_| Mutex::default()).collect();
-        let table = Arc::new(Table { words, barrier: Barrier::new(count) });
+        let table = Arc::new(MeetingPlace { words, barrier: Barrier::new(count) });
         (0..count).map(|rank| ThreadRanks { rank, table: table.clone() }).collect()
     }
 
     /// Lays words on the table, and takes from those of each rank what `part` gives.
     fn meet(&self, words: &[u32], got: &mut Vec<u32>, part: impl Fn(&[u32]) -> &[u32]) {
-        let Table { words: all, barrier } = &*self.table;
+        let MeetingPlace { words: all, barrier } = &*self.table;
         let of = |rank: usize| all[rank].lock().unwrap_or_else(PoisonError::into_inner);
         words.clone_into(&mut of(self.rank));
         barrier.wait();

@@ -6,6 +6,7 @@ use crate::json::bench::BenchLine;
 use crate::outcome::Stop;
 use crate::progress::say;
 use crate::ranks;
+use quickstudy_core::algo::{PPO, SAC};
 use quickstudy_core::backend::{Device, Ranks, ranks::sum};
 use quickstudy_core::env::builtin;
 use quickstudy_core::train::{Layer, Session, Setup};
@@ -109,9 +110,9 @@ fn cuts(args: &BenchArgs) -> Result<(), Stop> {
         "a cut for each update, no message", "µs alone", "µs with cuts", "µs a cut"
     ));
     for (algorithm, env, hidden, settings, updates) in [
-        ("ppo", "cartpole", 64, "envs = 64\nhorizon = 32\nepochs = 4\nminibatches = 4", 16.0),
-        ("ppo", "cartpole", 256, "envs = 64\nhorizon = 32\nepochs = 4\nminibatches = 4", 16.0),
-        ("sac", "pendulum", 256, "learning_starts = 300", 0.0),
+        (&PPO, "cartpole", 64, "envs = 64\nhorizon = 32\nepochs = 4\nminibatches = 4", 16.0),
+        (&PPO, "cartpole", 256, "envs = 64\nhorizon = 32\nepochs = 4\nminibatches = 4", 16.0),
+        (&SAC, "pendulum", 256, "learning_starts = 300", 0.0),
     ] {
         let settings = toml::from_str(&format!("hidden = [{hidden}, {hidden}]\n{settings}")).unwrap_or_default();
         let layer = Layer { origin: "bench".to_owned(), settings };
@@ -125,7 +126,7 @@ fn cuts(args: &BenchArgs) -> Result<(), Stop> {
         // SAC makes an update per step, with three cuts.
         let cuts = if updates > 0.0 { updates } else { 3.0 * setup.batch() as f64 };
         let (alone, beside) = (1e6 * alone, 1e6 * beside);
-        let name = format!("{algorithm} {env} {hidden}×{hidden}");
+        let name = format!("{} {env} {hidden}×{hidden}", algorithm.name);
         say(&format!("{name:<34}{alone:>14.0}{beside:>14.0}{:>12.1}", (beside - alone) / cuts));
     }
     Ok(())

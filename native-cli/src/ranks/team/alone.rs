@@ -6,9 +6,9 @@ use quickstudy_core::backend::Ranks;
 
 /// Ranks that cannot be met.
 #[derive(Debug)]
-pub enum Team {}
+pub enum NoTeam {}
 
-impl Team {
+impl NoTeam {
     /// Refuses to train the same on several ranks.
     ///
     /// # Errors
@@ -45,7 +45,7 @@ impl Team {
     }
 }
 
-impl Ranks for Team {
+impl Ranks for NoTeam {
     fn rank(&self) -> usize {
         match *self {}
     }

@@ -8,7 +8,7 @@ use quickstudy_core::train::{ALGORITHMS, Layer, Row, Session, Setup, small};
 use quickstudy_core::{Device, Result};
 use toml::Table;
 
-/// What each of `count` ranks makes of its device.
+/// Gives what each of `count` ranks makes of its device.
 fn each<T: Send>(count: usize, f: impl Fn(&Device) -> T + Sync) -> Vec<T> {
     std::thread::scope(|scope| {
         let one = |ranks: ThreadRanks| {
@@ -74,8 +74,8 @@ fn candidates_on_several_ranks_are_those_of_one_bit_for_bit() {
 fn ranks_that_descend_together_have_one_policy_and_go_on_from_a_snapshot() {
     let all: Vec<_> = ALGORITHMS.iter().filter(|def| together(def) == Together::Gradients).collect();
     let names: Vec<&str> = all.iter().map(|def| def.name).collect();
-    let expected = ["ppo", "ppo2", "a2c", "vpg", "sac", "td3", "ddpg", "dqn", "dql", "promp", "maml-ppo", "rl2-ppo"];
-    assert!(expected.iter().all(|name| names.contains(name)), "{names:?}");
+    assert!(["ppo", "sac", "dqn", "promp", "rl2-ppo"].iter().all(|name| names.contains(name)), "{names:?}");
+    assert!(names.len() >= 14, "{names:?}");
     for def in all {
         let setup = || setup(def, 100_000, "");
         let [first, second] = &trained(&setup, 2, 4)[..] else { panic!("two ranks") };
