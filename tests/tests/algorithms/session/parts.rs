@@ -258,7 +258,7 @@ fn what_does_not_fit_is_refused() {
             .contains("`memory.next` is no replay memory")
     );
     assert!(crafted("\"format\":3", "\"format\":2").contains("the header is damaged"));
-    assert!(crafted("\"format\":3", "\"format\":5").contains("newer version"));
+    assert!(crafted("\"format\":3", "\"format\":6").contains("newer version"));
     let mut other = Crafted::read(&good.file);
     other.tensors.get_mut("memory.next").unwrap().2 = 149u32.to_le_bytes().to_vec();
     let next = problem(&|folder| folder.file = other.bytes());
