@@ -1,5 +1,7 @@
 //! Work that divides among ranks without changing a bit.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
 use super::launcher::Place;
 
 #[test]

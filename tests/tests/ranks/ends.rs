@@ -1,5 +1,7 @@
 //! Ends that nobody asked for: all ranks are killed, one dies, one hangs.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
 use super::launcher::{Place, signal};
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,7 @@
 //! The launcher, and the ranks that it has started.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
 use quickstudy_tests::scratch::scratch;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

@@ -1,5 +1,7 @@
 //! Runs that all ranks train together.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
 use super::launcher::Place;
 use quickstudy_core::Device;
 use quickstudy_core::backend::ThreadRanks;

@@ -1,5 +1,7 @@
 //! Ranks that train together, as threads of one process.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
 use std::rc::Rc;
 
 use quickstudy_core::algo::{AlgorithmDef, Together};
