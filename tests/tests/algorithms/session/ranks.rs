@@ -166,9 +166,9 @@ fn the_gradient_of_ranks_is_the_mean_of_their_gradients() {
         assert_ne!(first, second);
         let moved = |theta: &[f32], i: usize| f64::from(theta[i]) - f64::from(start[i]);
         let longest = (0..start.len()).map(|i| moved(&first, i).abs()).fold(0.0, f64::max);
-        for i in 0..start.len() {
+        for (i, from) in start.iter().enumerate() {
             let mean = (moved(&first, i) + moved(&second, i)) / 2.0;
-            let got = f64::from(f32::from_bits(both.1[i])) - f64::from(start[i]);
+            let got = f64::from(f32::from_bits(both.1[i])) - f64::from(*from);
             assert!((got - mean).abs() < 1e-4 * longest, "{name}: {got} is not {mean}");
         }
     }
