@@ -2,8 +2,8 @@
 
 use std::ffi::{OsStr, OsString};
 
-/// Variables that hold the number of ranks: of Open MPI, of MPICH and Intel MPI, and of PMIx without either.
-const COUNTS: [&str; 4] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_SIZE"];
+/// Variables that hold the number of ranks: of Open MPI, of MPICH and Intel MPI, and of MVAPICH.
+const COUNTS: [&str; 3] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"];
 
 /// Variables that hold the number of a rank among those of its machine, and then those that hold how many these are.
 const LOCAL: [&str; 4] =
@@ -66,6 +66,8 @@ mod tests {
         assert_eq!(of(&[("OMPI_COMM_WORLD_SIZE", "4")]), 4);
         assert_eq!(of(&[("PMI_SIZE", "2"), ("PMI_RANK", "1")]), 2);
         assert_eq!(of(&[("OMPI_COMM_WORLD_SIZE", "many")]), 1);
+        // That of one machine is not that of all.
+        assert_eq!(of(&[("MPI_LOCALNRANKS", "4"), ("PMI_SIZE", "8")]), 8);
         let srun = [("SLURM_STEP_ID", "0"), ("SLURM_PROCID", "3"), ("SLURM_STEP_NUM_TASKS", "8")];
         assert_eq!(of(&[&srun[..], &[("SLURM_SRUN_COMM_HOST", "10.0.0.1")]].concat()), 8);
         // In a batch script, which asked for eight tasks and runs this program once.
