@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { inRoom, number, PATIENCE, until } from "./harness/demo.mjs";
+import { inRoom, number, PATIENCE, trio, until } from "./harness/demo.mjs";
 
 const size = (width, height, more = {}) => ({ context: { viewport: { width, height }, ...more } });
 const ended = (page) => until(page.getByTestId("adapt-status"), /Meta-trained: /);
@@ -22,18 +22,7 @@ for (const [width, height] of [
         for (const env of ["navigation", "point-robot", "half-cheetah-vel", "bandit"]) {
           await page.getByTestId(`task-${env}`).click();
           await page.waitForFunction((name) => location.hash.includes(`env=${name}`), env, PATIENCE);
-          await opened(page);
-          const boxes = await page.locator(".lane canvas").evaluateAll((all) =>
-            all.map((canvas) => {
-              const { top, bottom, width } = canvas.getBoundingClientRect();
-              return { top, bottom, width };
-            }),
-          );
-          assert.equal(boxes.length, 3);
-          for (const { top, bottom, width } of boxes) {
-            assert.ok(top === boxes[0].top && bottom === boxes[0].bottom, `${env}: ${JSON.stringify(boxes)}`);
-            assert.ok(width > 90 && bottom - top > 120, JSON.stringify(boxes));
-          }
+          for (const { width, height } of await trio(page)) assert.ok(width > 90 && height > 120, `${env}: ${height}`);
           const [sideways, down] = await page.evaluate(() => {
             const { scrollWidth, scrollHeight, clientWidth, clientHeight } = document.documentElement;
             return [scrollWidth - clientWidth, scrollHeight - clientHeight];

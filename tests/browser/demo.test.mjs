@@ -249,7 +249,10 @@ for (const [look, context] of LOOKS) {
       async (page) => {
         mkdirSync(SCREENS, { recursive: true });
         const wait = {
-          learn: () => until(page.locator("#learn-when"), /of training/),
+          learn: async () => {
+            await until(page.locator("#learn-when"), /of training/);
+            await page.waitForFunction(() => performance.getEntriesByName("first step").length, undefined, PATIENCE);
+          },
           adapt: () => until(page.getByTestId("adapt-status"), /Meta-trained: /),
           meta: () => until(page.getByTestId("meta-latest"), /before/),
         };

@@ -14,6 +14,7 @@ pub mod panel;
 pub mod process;
 pub mod python;
 pub mod random_graph;
+pub mod ranks;
 pub mod rooms;
 pub mod scratch;
 pub mod table;

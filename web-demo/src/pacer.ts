@@ -4,6 +4,9 @@ import { theme } from "./theme.js";
 /** Height of the pacer's post in metres, and pixels that it stays away from the edges. */
 const [HEIGHT, EDGE] = [0.86, 14];
 
+/** The line in pixels below the top on which a picture's corners say how far and how fast. */
+export const corners = (small: boolean): number => (small ? 18 : 30);
+
 /**
  * Paints the pacer: a green post with a pennant at the place where whoever keeps the asked speed would be. One that is
  * out of the picture is an arrow at its edge, with the metres to it.
@@ -65,5 +68,5 @@ function tag(context: CanvasRenderingContext2D, wide: number, small: boolean, te
   context.fillStyle = colour;
   context.textAlign = "right";
   context.textBaseline = "alphabetic";
-  context.fillText(text, wide - (small ? 8 : 16), small ? 18 : 30);
+  context.fillText(text, wide - (small ? 8 : 16), corners(small));
 }

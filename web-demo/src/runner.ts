@@ -4,7 +4,7 @@ import { element } from "./dom.js";
 import { reward } from "./format.js";
 import { LaneFrame, stageName, stageReturn, summary, type Lane } from "./lane.js";
 import { LOOKS, type Who } from "./look.js";
-import { paintPacer } from "./pacer.js";
+import { corners, paintPacer } from "./pacer.js";
 import type { Contestant } from "./policies.js";
 import { onThemeChange, theme } from "./theme.js";
 import { tinted, type Role } from "./tint.js";
@@ -194,11 +194,13 @@ export class Runner implements Lane {
     context.textBaseline = "alphabetic";
     context.font = `600 ${small ? 12 : 18}px ${font}`;
     context.fillStyle = colours.ink;
-    context.fillText(`${tenths(this.#metres(stage, step))} m`, small ? 8 : 16, small ? 18 : 30);
+    context.fillText(`${tenths(this.#metres(stage, step))} m`, small ? 8 : 16, corners(small));
     context.textAlign = "center";
     context.font = `600 ${small ? 11 : 13}px ${font}`;
     context.fillStyle = colours[LOOKS[this.who].deep];
-    context.fillText(`${tenths(this.#speed(stage, step))} m/s`, wide / 2, at.y - 1.02 * at.scale);
+    // In a low picture its back reaches up to the corners, which have their own words.
+    const above = Math.max(at.y - 1.02 * at.scale, corners(small) + 18);
+    context.fillText(`${tenths(this.#speed(stage, step))} m/s`, wide / 2, above);
   }
 }
 

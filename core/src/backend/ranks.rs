@@ -23,22 +23,25 @@ pub trait Ranks: Debug {
     /// R, the number of ranks.
     fn count(&self) -> usize;
 
-    /// Gives the words of all ranks, one rank after the other, in `all`, whose room is used again.
+    /// Gives the words of all ranks, one rank after the other, in `all`, which is R times as long as `words`.
     ///
     /// # Errors
     /// If a rank is gone.
-    fn gather(&self, words: &[u32], all: &mut Vec<u32>) -> Result<()>;
+    fn gather(&self, words: &[u32], all: &mut [u32]) -> Result<()>;
 
     /// Gives each rank its part of the words: they are R parts of equal lengths, of which part r goes to rank r. Gives
-    /// the parts that all ranks have for this one, one rank after the other, in `got`, whose room is used again.
+    /// the parts that all ranks have for this one, one rank after the other, in `got`, which is as long as `words`.
     ///
     /// # Errors
     /// If a rank is gone.
-    fn exchange(&self, words: &[u32], got: &mut Vec<u32>) -> Result<()>;
+    fn exchange(&self, words: &[u32], got: &mut [u32]) -> Result<()>;
 }
 
 /// Up to so many numbers, every rank sums all of them: one message is faster than two.
 const FEW: usize = 1 << 10;
+
+/// The most numbers of a message, where each rank sums a part: more would leave the caches before they are summed.
+const MESSAGE: usize = 1 << 15;
 
 /// Sums numbers over ranks, each with those of the other ranks at the same place, in a fixed tree: the sums of ranks
 /// 0 and 1, of 2 and 3, …, are summed in turn. The numbers are given and returned as bits; `spare` is room that is used
@@ -49,14 +52,18 @@ const FEW: usize = 1 << 10;
 pub fn sum(ranks: &dyn Ranks, numbers: &mut Vec<u32>, spare: &mut Vec<u32>) -> Result<()> {
     let (count, len) = (ranks.count(), numbers.len());
     if len <= FEW {
+        spare.resize(len * count, 0);
         ranks.gather(numbers, spare)?;
         numbers.copy_from_slice(summed(spare, count));
         return Ok(());
     }
     // Each rank sums a part for all of them.
     numbers.resize(len.next_multiple_of(count), 0);
-    ranks.exchange(numbers, spare)?;
-    ranks.gather(summed(spare, count), numbers)?;
+    for numbers in numbers.chunks_mut(MESSAGE * count) {
+        spare.resize(numbers.len(), 0);
+        ranks.exchange(numbers, spare)?;
+        ranks.gather(summed(spare, count), numbers)?;
+    }
     numbers.truncate(len);
     Ok(())
 }
@@ -100,7 +107,7 @@ mod tests {
     #[test]
     fn all_ranks_have_the_sums_of_the_tree() {
         for count in 1..=9 {
-            for len in [1, 7, FEW, FEW + 1, 5000] {
+            for len in [1, 7, FEW, FEW + 1, 5000, 2 * MESSAGE * count + 5] {
                 let of = |rank: usize, i: usize| ((rank * 31 + i * 7) % 97) as f32 * 0.1 + 1e-3 / (rank + 1) as f32;
                 let sums = each(count, |ranks| {
                     let own: Vec<f32> = (0..len).map(|i| of(ranks.rank(), i)).collect();
@@ -129,7 +136,7 @@ mod tests {
     fn parts_come_in_the_order_of_ranks() {
         let got = each(3, |ranks| {
             let own: Vec<u32> = (0..6).map(|i| (100 * ranks.rank() + i) as u32).collect();
-            let [mut gathered, mut exchanged] = [Vec::new(), Vec::new()];
+            let [mut gathered, mut exchanged] = [vec![0; 6], vec![0; 6]];
             ranks.gather(&own[..2], &mut gathered).unwrap();
             ranks.exchange(&own, &mut exchanged).unwrap();
             (gathered, exchanged)

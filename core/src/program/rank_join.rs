@@ -36,6 +36,7 @@ pub(super) async fn joined(
             (words, 1)
         }
         RankJoin::All => {
+            all.resize(each * ranks.count(), 0);
             ranks.gather(words, all)?;
             (all, ranks.count())
         }

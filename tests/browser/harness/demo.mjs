@@ -1,4 +1,5 @@
 // The built web demo, served under the strict policy.
+import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -84,6 +85,21 @@ export async function choose(room, env) {
   const card = room.getByTestId(`world-${env}`);
   if (await card.count()) await card.click();
   else await room.getByTestId("more-worlds").selectOption(env);
+}
+
+/** The boxes of the three pictures in Adapt, which stand beside each other. */
+export async function trio(page) {
+  await page.locator(".lane canvas").nth(2).waitFor(PATIENCE);
+  const boxes = await page.locator(".lane canvas").evaluateAll((all) =>
+    all.map((canvas) => {
+      const { top, bottom, width, height } = canvas.getBoundingClientRect();
+      return { top, bottom, width, height };
+    }),
+  );
+  assert.equal(boxes.length, 3);
+  const [{ top, bottom }] = boxes;
+  assert.ok(boxes.every((box) => box.top === top && box.bottom === bottom), JSON.stringify(boxes));
+  return boxes;
 }
 
 /** A number as the page writes it. */

@@ -31,13 +31,14 @@ impl ThreadRanks {
     }
 
     /// Lays words on the table, and takes from those of each rank what `part` gives.
-    fn meet(&self, words: &[u32], got: &mut Vec<u32>, part: impl Fn(&[u32]) -> &[u32]) {
+    fn meet(&self, words: &[u32], got: &mut [u32], part: impl Fn(&[u32]) -> &[u32]) {
         let MeetingPlace { words: all, barrier } = &*self.table;
         let of = |rank: usize| all[rank].lock().unwrap_or_else(PoisonError::into_inner);
         words.clone_into(&mut of(self.rank));
         barrier.wait();
-        got.clear();
-        (0..all.len()).for_each(|rank| got.extend(part(&of(rank))));
+        for (rank, got) in got.chunks_mut(got.len().div_ceil(all.len()).max(1)).enumerate() {
+            got.copy_from_slice(part(&of(rank)));
+        }
         // Nobody lays new words before all have taken these.
         barrier.wait();
     }
@@ -52,12 +53,12 @@ impl Ranks for ThreadRanks {
         self.table.words.len()
     }
 
-    fn gather(&self, words: &[u32], all: &mut Vec<u32>) -> Result<()> {
+    fn gather(&self, words: &[u32], all: &mut [u32]) -> Result<()> {
         self.meet(words, all, |of_rank| of_rank);
         Ok(())
     }
 
-    fn exchange(&self, words: &[u32], got: &mut Vec<u32>) -> Result<()> {
+    fn exchange(&self, words: &[u32], got: &mut [u32]) -> Result<()> {
         let part = words.len() / self.count();
         self.meet(words, got, |of_rank| &of_rank[self.rank * part..(self.rank + 1) * part]);
         Ok(())

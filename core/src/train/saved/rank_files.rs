@@ -23,13 +23,14 @@ pub(super) fn is_one(name: &str) -> bool {
 pub(in crate::train) fn joined(device: &Device, def: &'static AlgorithmDef, own: Vec<u8>) -> Result<Vec<u8>> {
     let Some(ranks) = device.ranks() else { return Ok(own) };
     let length = u32::try_from(own.len()).map_err(|_| wrong("a rank has more than 4 GB"))?;
-    let [mut lengths, mut all] = [Vec::new(), Vec::new()];
+    let mut lengths = vec![0; ranks.count()];
     ranks.gather(&[length], &mut lengths)?;
     let room = lengths.iter().max().map_or(0, |most| *most as usize).next_multiple_of(4);
     let mut padded = own;
     padded.resize(room, 0);
     // Whoever copies bytes into words keeps their order, on any processor.
     let words: Vec<u32> = padded.as_chunks().0.iter().map(|bytes| u32::from_ne_bytes(*bytes)).collect();
+    let mut all = vec![0; words.len() * ranks.count()];
     ranks.gather(&words, &mut all)?;
     let file = |rank: usize| {
         let words = &all[rank * words.len()..(rank + 1) * words.len()];

@@ -53,7 +53,7 @@ pub(super) fn measure(args: &BenchArgs) -> Result<(), Stop> {
 /// Seconds of a sum of so many numbers over all ranks.
 fn time_of_sum(ranks: &dyn Ranks, numbers: usize, seconds: f64) -> Result<f64, Stop> {
     let mut own = vec![0; numbers];
-    let (mut spare, mut said) = (Vec::new(), Vec::new());
+    let (mut spare, mut said) = (Vec::new(), vec![0; ranks.count()]);
     let mut time = |rounds: u32| -> Result<f64, Stop> {
         ranks.gather(&[0], &mut said)?;
         let start = Instant::now();
@@ -64,7 +64,7 @@ fn time_of_sum(ranks: &dyn Ranks, numbers: usize, seconds: f64) -> Result<f64, S
     };
     let first = time(3)?;
     // All make as many rounds as rank 0 says.
-    let mut rounds = Vec::new();
+    let mut rounds = vec![0; ranks.count()];
     ranks.gather(&[(seconds / first).clamp(3.0, 1e5) as u32], &mut rounds)?;
     time(rounds[0])
 }
@@ -92,13 +92,12 @@ impl Ranks for Mirror {
         2
     }
 
-    fn gather(&self, words: &[u32], all: &mut Vec<u32>) -> quickstudy_core::Result<()> {
-        all.clear();
-        [words, words].iter().for_each(|words| all.extend_from_slice(words));
+    fn gather(&self, words: &[u32], all: &mut [u32]) -> quickstudy_core::Result<()> {
+        all.chunks_mut(words.len().max(1)).for_each(|of_rank| of_rank.copy_from_slice(words));
         Ok(())
     }
 
-    fn exchange(&self, words: &[u32], got: &mut Vec<u32>) -> quickstudy_core::Result<()> {
+    fn exchange(&self, words: &[u32], got: &mut [u32]) -> quickstudy_core::Result<()> {
         self.gather(&words[..words.len() / 2], got)
     }
 }

@@ -54,11 +54,11 @@ impl Ranks for NoTeam {
         match *self {}
     }
 
-    fn gather(&self, _: &[u32], _: &mut Vec<u32>) -> quickstudy_core::Result<()> {
+    fn gather(&self, _: &[u32], _: &mut [u32]) -> quickstudy_core::Result<()> {
         match *self {}
     }
 
-    fn exchange(&self, _: &[u32], _: &mut Vec<u32>) -> quickstudy_core::Result<()> {
+    fn exchange(&self, _: &[u32], _: &mut [u32]) -> quickstudy_core::Result<()> {
         match *self {}
     }
 }

@@ -96,17 +96,15 @@ impl Ranks for Team {
         self.count
     }
 
-    fn gather(&self, words: &[u32], all: &mut Vec<u32>) -> Result<()> {
-        counted(words.len() * self.count)?;
-        all.resize(words.len() * self.count, 0);
-        self.world.all_gather_into(words, &mut all[..]);
+    fn gather(&self, words: &[u32], all: &mut [u32]) -> Result<()> {
+        counted(all.len())?;
+        self.world.all_gather_into(words, all);
         Ok(())
     }
 
-    fn exchange(&self, words: &[u32], got: &mut Vec<u32>) -> Result<()> {
+    fn exchange(&self, words: &[u32], got: &mut [u32]) -> Result<()> {
         counted(words.len())?;
-        got.resize(words.len(), 0);
-        self.world.all_to_all_into(words, &mut got[..]);
+        self.world.all_to_all_into(words, got);
         Ok(())
     }
 }

@@ -10,22 +10,33 @@ use quickstudy_core::algo::{
 };
 use quickstudy_core::env::{EnvDef, builtin};
 use quickstudy_core::settings::Settings as _;
+use quickstudy_tests::ranks::each;
 use quickstudy_tests::turned::Turned;
 
 use super::all::{SEEDS, table, wait};
 
 /// The mean return of each seed's episodes that ended in the last iterations.
 fn late(algorithm: Rc<dyn Algorithm>, env: &EnvDef, iterations: u64, last: u64) -> [f64; 2] {
-    let device = Device::cpu(2);
-    let mut training = Training::new(&device, algorithm, env, &SEEDS).unwrap();
-    let mut sums = [[0.0; 2]; 2];
+    late_on(&Device::cpu(2), algorithm, env, SEEDS, (iterations, last))
+}
+
+/// The mean return of the last episodes on a device of one's own.
+fn late_on<const S: usize>(
+    device: &Device,
+    algorithm: Rc<dyn Algorithm>,
+    env: &EnvDef,
+    seeds: [u64; S],
+    (iterations, last): (u64, u64),
+) -> [f64; S] {
+    let mut training = Training::new(device, algorithm, env, &seeds).unwrap();
+    let mut sums = [[0.0; 2]; S];
     for done in 0..iterations {
         let names = training.metric_names(done);
         let column = |name: &str| names.iter().position(|known| known == name).unwrap();
         let [episodes, returns] = [Metrics::EPISODES, Metrics::RETURN_SUM].map(column);
         let row = wait(training.step(done, iterations));
         let metrics = wait(device.read(&row));
-        for (sum, row) in sums.iter_mut().zip(metrics.chunks(metrics.len() / 2)).filter(|_| done + last >= iterations) {
+        for (sum, row) in sums.iter_mut().zip(metrics.chunks(metrics.len() / S)).filter(|_| done + last >= iterations) {
             *sum = [sum[0] + row[episodes], sum[1] + row[returns]];
         }
     }
@@ -49,7 +60,7 @@ const PENDULUM: &str = "learning_rate = 2e-3\npolicy_learning_rate = 2e-3\ngamma
                         hidden = [64, 64]\nlearning_starts = 1000\niteration_steps = 200";
 
 /// Checks returns on Pendulum. Even draws come to −1200, and so do algorithms that are turned around.
-fn pendulum([learned, turned]: [[f64; 2]; 2]) {
+fn pendulum<const S: usize>([learned, turned]: [[f64; S]; 2]) {
     assert!(learned.iter().all(|mean| *mean > -450.0), "{learned:?}");
     assert!(turned.iter().all(|mean| *mean < -700.0), "{turned:?}");
 }
@@ -67,6 +78,29 @@ fn td3_learns_pendulum_and_does_not_when_its_gradient_is_turned_around() {
     let env = builtin("pendulum").unwrap();
     let config = Td3Config::default().with(&table(PENDULUM)).unwrap();
     pendulum(both(|| td3::networks(&config, env.spec()).unwrap(), &env, 40, 200));
+}
+
+/// Late returns of three seeds that two ranks train together, each with a replay memory of its own.
+fn on_two_ranks<C: OffPolicy>(networks: impl Fn() -> C + Sync) -> [[f64; 3]; 2] {
+    let env = builtin("pendulum").unwrap();
+    let late = |device: &Device, turned: bool| {
+        let (learned, amiss) = (|| learner(networks(), &env, 10_000), || learner(Turned(networks()), &env, 10_000));
+        let (algorithm, iterations) = if turned { (amiss(), (10, 3)) } else { (learned(), (26, 5)) };
+        late_on(device, algorithm, &env, [0, 1, 2], iterations)
+    };
+    let both = [false, true].map(|turned| each(2, |device| late(device, turned)));
+    println!("{both:?}");
+    assert!(both.iter().all(|ranks| ranks[0] == ranks[1]), "{both:?}");
+    both.map(|ranks| ranks[0])
+}
+
+#[test]
+fn sac_and_td3_learn_on_two_ranks() {
+    let env = builtin("pendulum").unwrap();
+    let sac = SacConfig::default().with(&table(&PENDULUM.replace("policy_learning_rate = 2e-3\n", ""))).unwrap();
+    let td3 = Td3Config::default().with(&table(PENDULUM)).unwrap();
+    pendulum(on_two_ranks(|| sac::SacNets::new(&sac, env.spec()).unwrap()));
+    pendulum(on_two_ranks(|| td3::networks(&td3, env.spec()).unwrap()));
 }
 
 const CARTPOLE: &str = "batch_size = 64\nlearning_starts = 1000\niteration_steps = 200\ntrain_freq = 4\n\

@@ -5,22 +5,11 @@
 use std::rc::Rc;
 
 use quickstudy_core::algo::{AlgorithmDef, Together};
-use quickstudy_core::backend::{Ranks, ThreadRanks};
+use quickstudy_core::backend::Ranks;
 use quickstudy_core::train::{ALGORITHMS, Layer, Row, Session, Setup, small};
 use quickstudy_core::{Device, Result};
+use quickstudy_tests::ranks::each;
 use toml::Table;
-
-/// Gives what each of `count` ranks makes of its device.
-fn each<T: Send>(count: usize, f: impl Fn(&Device) -> T + Sync) -> Vec<T> {
-    std::thread::scope(|scope| {
-        let one = |ranks: ThreadRanks| {
-            let f = &f;
-            scope.spawn(move || f(&Device::cpu(1).among(Rc::new(ranks))))
-        };
-        let threads: Vec<_> = ThreadRanks::team(count).into_iter().map(one).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-    })
-}
 
 fn setup(def: &'static AlgorithmDef, steps: u64, more: &str) -> Setup {
     let (env, mut settings) = small(def).unwrap();
@@ -117,12 +106,12 @@ impl Ranks for Mirror {
         2
     }
 
-    fn gather(&self, words: &[u32], all: &mut Vec<u32>) -> Result<()> {
-        *all = [words, words].concat();
+    fn gather(&self, words: &[u32], all: &mut [u32]) -> Result<()> {
+        all.chunks_mut(words.len().max(1)).for_each(|of_rank| of_rank.copy_from_slice(words));
         Ok(())
     }
 
-    fn exchange(&self, words: &[u32], got: &mut Vec<u32>) -> Result<()> {
+    fn exchange(&self, words: &[u32], got: &mut [u32]) -> Result<()> {
         self.gather(&words[self.0 * words.len() / 2..][..words.len() / 2], got)
     }
 }
