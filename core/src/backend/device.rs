@@ -226,17 +226,28 @@ impl Device {
     /// # Errors
     /// If there are no such elements, or the device fails.
     pub async fn read_part(&self, array: &Array, elements: Range<usize>) -> Result<Vec<u32>> {
+        let mut words = room(elements.len())?;
+        self.append_part(array, elements, &mut words).await?;
+        Ok(words)
+    }
+
+    /// As [`Device::read_part`], behind what a list has.
+    pub(crate) async fn append_part(&self, array: &Array, elements: Range<usize>, words: &mut Vec<u32>) -> Result<()> {
         check_part(array, &elements)?;
         if elements.is_empty() {
-            return Ok(Vec::new());
+            return Ok(());
         }
         let dtype = array.buffer.dtype;
         let bytes = self.bytes(array, dtype, elements).await?;
         match (self.caps.element_bytes, dtype) {
-            (8, DType::F32) => numbers(&bytes, |v: f64| (v as f32).to_bits()),
-            (8, DType::U32) => numbers(&bytes, |v: u64| v as u32),
-            _ => numbers(&bytes, |v: u32| v),
+            (8, DType::F32) => words.extend(numbers(&bytes, |v: f64| (v as f32).to_bits())?),
+            (8, DType::U32) => words.extend(numbers(&bytes, |v: u64| v as u32)?),
+            _ => match bytemuck::try_cast_slice(&bytes) {
+                Ok(all) => words.extend_from_slice(all),
+                Err(_) => words.extend(numbers(&bytes, |v: u32| v)?),
+            },
         }
+        Ok(())
     }
 
     /// Overwrite the elements of an array from number `first` on by those of these bits.

@@ -27,7 +27,7 @@ pub(super) async fn joined(
     let ranks = device.ranks().ok_or_else(alone)?;
     words.clear();
     for array in asked {
-        words.extend(device.read_part(array, 0..array.len()).await?);
+        device.append_part(array, 0..array.len(), words).await?;
     }
     let each = words.len();
     let (all, count): (&[u32], usize) = match join {
