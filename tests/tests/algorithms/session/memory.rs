@@ -2,9 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests may panic")]
 
-use quickstudy_core::Device;
+use quickstudy_core::algo::Training;
 use quickstudy_core::env::builtin;
-use quickstudy_core::train::{Layer, Session, Setup};
+use quickstudy_core::train::{ALGORITHMS, Layer, Session, Setup, small};
+use quickstudy_core::{Device, Error};
 use toml::Table;
 
 fn setup(algorithm: &str, env: &str, settings: &str, seeds: &[u64]) -> Setup {
@@ -56,4 +57,16 @@ fn a_byte_less_than_is_needed_is_refused() {
     pollster::block_on(session.snapshot(0)).unwrap();
     let error = pollster::block_on(session.evaluate(1 << 20)).unwrap_err().to_string();
     assert!(error.contains("eval_episodes"), "{error}");
+}
+
+/// On 32 bits a replay memory can be too large for an array; here only many seeds are. Tracing goes on after that.
+#[test]
+fn arrays_that_no_machine_can_hold_are_an_error_of_every_algorithm() {
+    for def in ALGORITHMS {
+        let (env, settings) = small(def).unwrap();
+        let layer = Layer { origin: "test".to_owned(), settings };
+        let setup = Setup::resolve(*def, env.clone(), &[0], Some(100_000), &[layer]).unwrap();
+        let error = Training::plans(&**setup.fitted(), &env, 1 << 56).unwrap_err();
+        assert!(matches!(error, Error::Memory(_)), "{}: {error}", def.name);
+    }
 }
