@@ -16,6 +16,9 @@ use std::time::{Duration, Instant};
 const AT_ONCE: Duration = Duration::from_millis(2);
 /// Then with pauses of this length, as nobody should keep a core busy by waiting.
 const PAUSE: Duration = Duration::from_micros(200);
+/// With longer ones after a second, where a process trains and nothing is ordered: short ones took 9 % of a core.
+const LONG_PAUSE: Duration = Duration::from_millis(2);
+const LONG: Duration = Duration::from_secs(1);
 
 /// Does what rank 0 orders until it ends. `args` are those of a `train`; other commands order trainings as processes
 /// alone.
@@ -36,7 +39,8 @@ pub fn follow(team: &Team, args: Option<&TrainArgs>) -> Result<(), Stop> {
                 last = Instant::now();
             }
             None if last.elapsed() < AT_ONCE => std::thread::yield_now(),
-            None => std::thread::sleep(PAUSE),
+            None if last.elapsed() < LONG => std::thread::sleep(PAUSE),
+            None => std::thread::sleep(LONG_PAUSE),
         }
         follower.servant.report();
     }
