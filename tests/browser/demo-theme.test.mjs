@@ -1,7 +1,8 @@
 // Light and dark: the page follows at once, canvases too, and remembers what was asked for.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { again, inRoom, PATIENCE, until } from "./harness/demo.mjs";
+import { inRoom, PATIENCE, until } from "./harness/demo.mjs";
+import { again } from "./harness/page.mjs";
 
 const shown = (page) => page.evaluate(() => document.documentElement.dataset.theme);
 /** The browser tells the page of it in its own time. */
@@ -12,13 +13,6 @@ const READY = {
   adapt: (page) => until(page.getByTestId("adapt-status"), /Meta-trained: /),
   meta: (page) => until(page.getByTestId("meta-latest"), /before/),
 };
-
-/** Loads the page again, once nothing is on its way any more. */
-async function quietly(page) {
-  await READY.learn(page);
-  await again(page);
-  await READY.learn(page);
-}
 
 /** The brightest pixel of all canvases that are seen, and the luminance of the ink, each of 255. */
 const brightest = (page) =>
@@ -73,7 +67,7 @@ test("the theme button goes from the system's theme to light and to dark, which 
       await button.click();
       await named("Theme: light");
       assert.equal(await shown(page), "light");
-      await quietly(page);
+      await again(page);
       await named("Theme: light");
       assert.equal(await shown(page), "light");
       await button.click();
@@ -97,7 +91,7 @@ test("where nothing may be stored, the theme button works until the page is left
           },
         });
       });
-      await quietly(page);
+      await again(page);
       await page.waitForFunction(() => document.querySelector("#theme").ariaLabel === "Theme: as the system");
       await page.getByTestId("theme").click();
       await page.getByTestId("theme").click();

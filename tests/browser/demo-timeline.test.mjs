@@ -1,7 +1,8 @@
 // Learn's curve is a slider over seconds of training: its playhead puts the policy of a second on the stage.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { again, at, inRoom, PATIENCE, until } from "./harness/demo.mjs";
+import { at, inRoom, PATIENCE, until } from "./harness/demo.mjs";
+import { again } from "./harness/page.mjs";
 
 const desktop = { context: { viewport: { width: 1440, height: 900 } } };
 const TIMELINE = "#learn-curve";

@@ -46,17 +46,6 @@ export async function at(address, use, { context = {}, init } = {}) {
   }
 }
 
-/** Waits until nothing is on its way, and loads the page again: what is cut off is an error. */
-export async function again(page) {
-  for (let quiet = 0, seen = -1; quiet < 4; await page.waitForTimeout(500)) {
-    const now = await page.evaluate(() => performance.getEntriesByType("resource").length);
-    quiet = now === seen ? quiet + 1 : 0;
-    seen = now;
-  }
-  await page.waitForLoadState("networkidle");
-  await page.reload();
-}
-
 /** Waits until a text matches, and returns it. */
 export async function until(locator, pattern) {
   const page = locator.page();

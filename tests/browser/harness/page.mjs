@@ -10,6 +10,16 @@ export const DIST = `${PACKAGE}dist`;
 /** A folder of `fixtures`. */
 export const fixture = (name) => fileURLToPath(new URL(`../fixtures/${name}/`, import.meta.url));
 
+/** Pages that are being loaded again: their document is left, and with it whatever it was fetching. */
+const left = new WeakSet();
+
+/** Loads the page again. Requests that this cuts off are no fault of the page's. */
+export async function again(page) {
+  left.add(page);
+  await page.reload();
+  left.delete(page);
+}
+
 /**
  * Opens `/` of a server that has the package's modules under `/quickstudy/`, and calls `use(page, server)`. Fails if
  * `use` does, and if by then anything went wrong in page or workers: errors on the console (violations of the policy
@@ -36,7 +46,10 @@ export async function visit(url, use, context = {}, webgpu = true) {
       (message) => message.type() === "error" && wrong.push(`console: ${message.text()} (${message.location().url})`),
     );
     page.on("pageerror", (error) => wrong.push(`exception: ${error.stack ?? error}`));
-    page.on("requestfailed", (request) => wrong.push(`request: ${request.url()}: ${request.failure()?.errorText}`));
+    page.on("requestfailed", (request) => {
+      const why = request.failure()?.errorText;
+      if (!(left.has(page) && why === "net::ERR_ABORTED")) wrong.push(`request: ${request.url()}: ${why}`);
+    });
     page.on(
       "response",
       (response) => response.status() >= 400 && wrong.push(`${response.status()}: ${response.url()}`),
