@@ -1,8 +1,10 @@
 // The web demo's one screen: what is in sight, how worlds are chosen, where settings are, and the code of a run.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { chosen, inRoom, number, PATIENCE, until } from "./harness/demo.mjs";
+import { chosen, DEMO, inRoom, number, PATIENCE, until } from "./harness/demo.mjs";
 
+const recipes = JSON.parse(readFileSync(`${DEMO}src/recipes.json`, "utf8"));
 const ready = (page) => until(page.locator("#learn").getByTestId("status"), /Ready/);
 const size = (width, height) => ({ context: { viewport: { width, height } } });
 const scrolls = (page) =>
@@ -194,7 +196,8 @@ test("the code that is shown is the call that makes the run", () =>
     "#room=learn&env=cartpole",
     async (page) => {
       await ready(page);
-      assert.deepEqual(await called(page), { algorithm: "ppo", env: "cartpole", steps: 4_000_000 });
+      const { steps, settings: own } = recipes["ppo/cartpole"];
+      assert.deepEqual(await called(page), { algorithm: "ppo", env: "cartpole", steps, config: own });
       const hash = "#room=learn&env=pendulum&algorithm=trpo&seed=3&steps=900&device=cpu";
       await page.goto(page.url().replace(/#.*/, `${hash}&set.gamma=0.97&set.hidden=32,16`));
       await until(page.locator("#learn").getByTestId("code"), /trpo/);

@@ -69,7 +69,7 @@ test("an address that says nothing opens on the recorded cheetah, which runs bef
 
 test("three ages are recorded at first, and the visitor's once the run is as old", () =>
   inRoom(
-    "#room=learn&env=cartpole&steps=20000",
+    "#room=learn&env=cartpole&steps=200000",
     async (page) => {
       const room = page.locator("#learn");
       await until(room.getByTestId("status"), /Ready/);

@@ -103,8 +103,11 @@ export class Field {
     const first = Math.ceil((middle - around) / NUMBERED) * NUMBERED;
     for (let x = first; x <= middle + around; x += NUMBERED) {
       const [left, top] = this.#at(x, 1.1);
+      const text = `${String(x).replace("-", "−")} m`;
+      const half = context.measureText(text).width / 2;
+      if (left < half || left + half > context.canvas.width) continue; // An edge would cut it.
       context.fillRect(left - ratio / 2, top - 8 * ratio, ratio, 6 * ratio);
-      context.fillText(`${String(x).replace("-", "−")} m`, left, top);
+      context.fillText(text, left, top);
     }
   }
 

@@ -7,6 +7,12 @@ const [HEIGHT, EDGE] = [0.86, 14];
 /** The line in pixels below the top on which a picture's corners say how far and how fast. */
 export const corners = (small: boolean): number => (small ? 18 : 30);
 
+/** The line for words above a runner's back, in pixels below the top. */
+export const overhead = ({ scale, y }: Place): number => y - 1.02 * scale;
+
+/** Narrow pictures write small, and so do low ones, where the runner's back reaches up to the words of the corners. */
+export const writesSmall = (wide: number, place: Place): boolean => wide < 200 || overhead(place) < corners(false) + 18;
+
 /**
  * Paints the pacer: a green post with a pennant at the place where whoever keeps the asked speed would be. One that is
  * out of the picture is an arrow at its edge, with the metres to it.
@@ -14,13 +20,14 @@ export const corners = (small: boolean): number => (small ? 18 : 30);
 export function paintPacer(
   context: CanvasRenderingContext2D,
   wide: number,
-  { scale, x, y }: Place,
+  place: Place,
   metre: number,
   ahead: number,
   asked: number,
 ): void {
   const colours = theme();
-  const small = wide < 200;
+  const { scale, x, y } = place;
+  const small = writesSmall(wide, place);
   const here = x + scale * metre;
   const top = y - HEIGHT * scale;
   context.save();

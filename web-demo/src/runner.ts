@@ -4,7 +4,7 @@ import { element } from "./dom.js";
 import { reward } from "./format.js";
 import { LaneFrame, stageName, stageReturn, summary, type Lane } from "./lane.js";
 import { LOOKS, type Who } from "./look.js";
-import { corners, paintPacer } from "./pacer.js";
+import { corners, overhead, paintPacer, writesSmall } from "./pacer.js";
 import type { Contestant } from "./policies.js";
 import { onThemeChange, theme } from "./theme.js";
 import { tinted, type Role } from "./tint.js";
@@ -189,7 +189,7 @@ export class Runner implements Lane {
 
   /** Says on the picture how far it got, and above its back how fast it is. */
   #say(context: CanvasRenderingContext2D, wide: number, at: Place, [stage, step]: [number, number]): void {
-    const [colours, small, font] = [theme(), wide < 200, getComputedStyle(this.#frame.canvas).fontFamily];
+    const [colours, small, font] = [theme(), writesSmall(wide, at), getComputedStyle(this.#frame.canvas).fontFamily];
     context.textAlign = "left";
     context.textBaseline = "alphabetic";
     context.font = `600 ${small ? 12 : 18}px ${font}`;
@@ -198,9 +198,10 @@ export class Runner implements Lane {
     context.textAlign = "center";
     context.font = `600 ${small ? 11 : 13}px ${font}`;
     context.fillStyle = colours[LOOKS[this.who].deep];
-    // In a low picture its back reaches up to the corners, which have their own words.
-    const above = Math.max(at.y - 1.02 * at.scale, corners(small) + 18);
-    context.fillText(`${tenths(this.#speed(stage, step))} m/s`, wide / 2, above);
+    // Where its back reaches up to the words of the corners, the speed stands between these, or closely below them.
+    const below = corners(small) + 18;
+    const line = overhead(at) >= below ? overhead(at) : wide < 200 ? below : corners(small);
+    context.fillText(`${tenths(this.#speed(stage, step))} m/s`, wide / 2, line);
   }
 }
 
