@@ -1,5 +1,7 @@
 //! Values on a device.
 
+use std::rc::Rc;
+
 use super::Buffer;
 use crate::DType;
 
@@ -26,5 +28,10 @@ impl Array {
     /// Always false: sizes are at least 1.
     pub fn is_empty(&self) -> bool {
         self.buffer.len == 0
+    }
+
+    /// Tells whether nobody else has this memory.
+    pub(crate) fn is_unshared(&self) -> bool {
+        Rc::strong_count(&self.buffer.data) == 1
     }
 }

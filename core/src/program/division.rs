@@ -3,7 +3,7 @@
 //! Floating-point numbers are carried from one part to the next and not computed again: a GPU could round them
 //! otherwise. Loops and their derivatives are merged before the division, so that none is run twice.
 
-use super::cut::{Cut, CutKind};
+use super::cut::{Cut, CutKind, CutStep};
 use super::marks::Marks;
 use super::plan::{Arg, Role};
 use super::{is_leaf, is_view};
@@ -29,6 +29,8 @@ pub(super) struct Division<'a> {
     graph: &'a Graph,
     args: &'a [Arg],
     pub loops: Vec<Around>,
+    /// The first part in which there is all that a node follows from.
+    first: Vec<usize>,
     /// The loop inside of which a node changes.
     varies: Vec<Option<usize>>,
     /// Elements of integer work by which a node follows from arguments; none if it takes more than that.
@@ -55,7 +57,17 @@ impl<'a> Division<'a> {
             loops.iter().position(inside)
         };
         let (mut varies, mut work): (Vec<Option<usize>>, Vec<Option<usize>>) = (Vec::new(), Vec::new());
-        for node in &graph.nodes {
+        let mut first: Vec<usize> = Vec::new();
+        for (id, node) in graph.nodes.iter().enumerate() {
+            first.push(match node.op {
+                Op::Input(arg) => {
+                    cuts.iter().position(|cut| cut.answers.contains(&(arg as usize))).map_or(0, |cut| cut + 1)
+                }
+                _ => {
+                    let body = graph.body(id as NodeId).into_iter().flatten();
+                    node.src.iter().copied().chain(body).map(|below| first[below as usize]).max().unwrap_or(0)
+                }
+            });
             let below = node.src.iter().find_map(|source| varies[*source as usize]);
             varies.push(match node.op {
                 Op::Input(arg) => answered(arg as usize),
@@ -78,12 +90,24 @@ impl<'a> Division<'a> {
         let none = vec![Marks::none(graph.nodes.len()); cuts.len() + 1];
         let (seen, reads, gives) = (none.clone(), none.clone(), none);
         let owner = vec![None; graph.nodes.len()];
-        Division { graph, args, loops, varies, work, owner, seen, reads, gives, error: None }
+        Division { graph, args, loops, first, varies, work, owner, seen, reads, gives, error: None }
     }
 
     /// The loop that a part is inside of.
     fn region(&self, part: usize) -> Option<usize> {
         self.loops.iter().position(|around| around.begin < part && part <= around.end)
+    }
+
+    /// The new values of a loop's carries that can be computed in a part inside of the loop, and not before it. There
+    /// they are computed with what they follow from: an optimiser's step is one kernel with its moments, even if only
+    /// its parameters are needed in the next part.
+    pub fn ready(&self, part: usize, steps: &[CutStep]) -> Vec<NodeId> {
+        let Some(Around { begin, end }) = self.region(part).map(|region| self.loops[region]) else { return Vec::new() };
+        let is_bulk =
+            |id: NodeId| matches!(self.graph.nodes[id as usize].op, Op::Input(arg) if self.args[arg as usize].bulk);
+        let news = steps[end].asks.iter().zip(&steps[begin].asks);
+        let ready = news.filter(|(new, old)| self.first[**new as usize] == part && !is_bulk(**old));
+        ready.map(|(new, _)| *new).collect()
     }
 
     /// The part that computes a value, of those that are not computed again.

@@ -71,7 +71,6 @@ impl NodeValues {
     }
 
     /// Takes the value of a node out, if there is one.
-    #[cfg(not(target_arch = "wasm32"))]
     pub fn take(&mut self, id: NodeId) -> Option<Array> {
         let place = self.0.iter().position(|(known, _)| *known == id)?;
         Some(self.0.swap_remove(place).1)
@@ -159,18 +158,23 @@ impl ProgramPart {
     }
 
     /// Runs with the values that are there so far, and adds its own.
+    /// In a loop, its values of the pass before are written again.
     pub fn run(&mut self, state: &State, scalars: &[(&str, ScalarValue)], values: &mut NodeValues) -> Result<Outputs> {
         let read = |(id, name): &(NodeId, String)| Ok((name.clone(), values.get(*id)?));
         self.inputs = self.reads.iter().map(read).collect::<Result<_>>()?;
         let inputs: Vec<(&str, &Array)> = self.inputs.iter().map(|(name, array)| (name.as_str(), array)).collect();
+        let mut spare = Vec::with_capacity(self.gives.len());
+        for (id, name) in &self.gives {
+            spare.extend(values.take(*id).map(|old| (name.as_str(), old)));
+        }
         let outputs = match self.writes.is_empty() {
-            true => self.program.run(state, &inputs, scalars)?,
+            true => self.program.run_with(state, &inputs, scalars, spare)?,
             false => {
                 let mut own = state.clone();
                 for (id, name) in &self.writes {
                     own.insert(name.as_str(), values.get(*id)?);
                 }
-                self.program.run(&own, &inputs, scalars)?
+                self.program.run_with(&own, &inputs, scalars, spare)?
             }
         };
         for (id, name) in &self.gives {

@@ -74,7 +74,8 @@ pub(super) fn carried(
         // It is written in place by the part that computes its new value, unless a later one still needs the old value.
         let value = news[number];
         let early = division.owner(value).filter(|part| {
-            let old = (part + 1..=end).any(|later| division.seen[later].contains(carry));
+            let old = steps[*part].asks.contains(&carry)
+                || (part + 1..=end).any(|later| division.seen[later].contains(carry));
             begin < *part && *part < end && !old && division.gives[*part].remove(value)
         });
         if let Some(part) = early {

@@ -179,6 +179,18 @@ impl Program {
         inputs: &[(&str, &Array)],
         scalars: &[(&str, ScalarValue)],
     ) -> Result<Outputs> {
+        self.run_with(state, inputs, scalars, Vec::new())
+    }
+
+    /// As [`Program::run`]. `spare` are arrays of earlier outputs, by their names: those that nobody else has are
+    /// written again, as new ones are filled with zeros first.
+    pub(super) fn run_with(
+        &mut self,
+        state: &State,
+        inputs: &[(&str, &Array)],
+        scalars: &[(&str, ScalarValue)],
+        mut spare: Vec<(&str, Array)>,
+    ) -> Result<Outputs> {
         self.args.clear();
         let mut outputs = Outputs::default();
         for arg in &self.plan.args {
@@ -186,7 +198,11 @@ impl Program {
                 Role::State => state.get(&arg.name)?.clone(),
                 Role::Input => find_input(inputs, &arg.name)?.clone(),
                 Role::Output => {
-                    let array = self.device.zeros(&arg.shape, arg.dtype)?;
+                    let old = spare.iter().position(|(name, _)| *name == arg.name).map(|i| spare.swap_remove(i).1);
+                    let array = match old.filter(Array::is_unshared) {
+                        Some(old) => old,
+                        None => self.device.zeros(&arg.shape, arg.dtype)?,
+                    };
                     outputs.entries.push((arg.name.clone(), array.clone()));
                     array
                 }
@@ -214,8 +230,10 @@ impl Program {
             }
             self.scalars.push(value);
         }
-        self.executable.run(&self.args, &self.scalars)?;
-        Ok(outputs)
+        let done = self.executable.run(&self.args, &self.scalars);
+        // Who looks for memory to write again must be the only one that has it.
+        self.args.clear();
+        done.map(|()| outputs)
     }
 
     /// Look for the first operation, in the order of the trace, that gives a NaN or an infinity from

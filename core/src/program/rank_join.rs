@@ -1,7 +1,5 @@
 //! Arrays that ranks join where their traces are cut.
 
-use std::rc::Rc;
-
 use super::cut::RankJoin;
 use crate::backend::Array;
 use crate::backend::ranks::sum;
@@ -45,7 +43,7 @@ pub(super) async fn joined(
     let mut answers = Vec::with_capacity(asked.len());
     for (array, old) in asked.iter().zip(old) {
         let leading = if join == RankJoin::All { &[count][..] } else { &[] };
-        let answer = match old.filter(|old| Rc::strong_count(&old.buffer.data) == 1) {
+        let answer = match old.filter(Array::is_unshared) {
             Some(old) => old,
             None => device.zeros(&[leading, &array.shape[..]].concat(), array.dtype())?,
         };

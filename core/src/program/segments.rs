@@ -124,6 +124,9 @@ impl Segments {
                     division.gives[number].insert(*id);
                 }
             }
+            for id in division.ready(number, &steps) {
+                division.demand(number, id);
+            }
         }
         for (value, _) in &cx.results {
             division.demand(last, value.raw());
@@ -209,6 +212,8 @@ impl Segments {
                     if let CutKind::Repeat(passes) = kind
                         && (index as usize) + 1 < *passes
                     {
+                        // The values of this pass may be written again.
+                        self.before[begin + 1..=at].iter_mut().flatten().for_each(|part| part.inputs.clear());
                         running = Some((begin, index + 1));
                         values.insert(carries[0], self.device.array_u32(&[], &[index + 1])?);
                         at = begin + 1;
@@ -426,6 +431,53 @@ mod tests {
         for (got, want) in read(out.get("sum").unwrap()).iter().zip(want) {
             assert!((got / want - 1.0).abs() < 1e-6, "{got} {want}");
         }
+    }
+
+    #[test]
+    fn new_values_of_a_loop_are_computed_as_soon_as_they_can_be() {
+        let device = Device::cpu(1);
+        let mut segments = Segments::new(&device, |cx| {
+            let (theta, m) = (cx.state("theta", &[2, 2], DType::F32), cx.state("m", &[2, 2], DType::F32));
+            let inside = cx.begin_loop(2, &[theta, m]);
+            let m = inside[2].matmul(twice(cx, inside[1]));
+            let theta = inside[1] + m;
+            // Nobody asks for the second product.
+            let last = [theta + twice(cx, theta), m.matmul(m)];
+            let last = cx.end_loop(&last);
+            cx.update("theta", last[0]);
+            cx.update("m", last[1]);
+        })
+        .unwrap();
+        assert_eq!(products(&segments).into_iter().filter(|count| *count > 0).collect::<Vec<_>>(), [2]);
+        let mut state = State::new();
+        let one = || device.array(&[2, 2], &[1.0, 0.0, 0.0, 1.0]).unwrap();
+        state.insert("theta", one());
+        state.insert("m", one());
+        pollster::block_on(segments.run(&state, &[], &mut Twice { device: device.clone(), answers: 4 })).unwrap();
+        // (1, 1) → (9, 4) → (243, 5184).
+        let read = |name: &str| pollster::block_on(device.read(state.get(name).unwrap())).unwrap()[0];
+        assert_eq!([read("theta"), read("m")], [243.0, 5184.0]);
+    }
+
+    #[test]
+    fn the_host_is_asked_for_what_a_carry_was_beside_its_new_value() {
+        let device = Device::cpu(1);
+        let mut segments = Segments::new(&device, |cx| {
+            let (w, sum) = (cx.state("w", &[2, 2], DType::F32), cx.state("sum", &[2, 2], DType::F32));
+            let inside = cx.begin_loop(3, &[w, sum]);
+            let new = inside[1] * 3.0;
+            let doubled = cx.ask(&[inside[1], new], &[(w.shape(), DType::F32)])[0];
+            let last = cx.end_loop(&[new, inside[2] + doubled]);
+            cx.update("w", last[0]);
+            cx.update("sum", last[1]);
+        })
+        .unwrap();
+        let mut state = State::new();
+        state.insert("w", device.array(&[2, 2], &[1.0; 4]).unwrap());
+        state.insert("sum", device.array(&[2, 2], &[0.0; 4]).unwrap());
+        pollster::block_on(segments.run(&state, &[], &mut Twice { device: device.clone(), answers: 3 })).unwrap();
+        let read = |name: &str| pollster::block_on(device.read(state.get(name).unwrap())).unwrap()[0];
+        assert_eq!([read("w"), read("sum")], [27.0, 2.0 * (1.0 + 3.0 + 9.0)]);
     }
 
     #[test]
