@@ -61,9 +61,9 @@ fn a_report_holds_curves_statistics_settings_and_how_to_repeat_it() {
         // A panel whose colours follow the page, with both lines and the bands of both.
         "aria-label=\"evaluation return over environment steps on cartpole\"",
         "var(--c0072b2,#0072b2)",
-        "<caption>cartpole: eval/return_mean after 2k steps</caption>",
+        "<caption><span>cartpole: eval/return_mean after 2k steps</span></caption>",
         "runs on cartpole end at 2k to 3k steps and are compared at 2k, which all reached",
-        "<caption>Settings that differ</caption>",
+        "<caption><span>Settings that differ</span></caption>",
         "<th scope=\"row\"><code>algorithm</code></th><td><code>a2c</code></td><td><code>ppo</code></td>",
         "<th scope=\"row\"><code>gamma</code></th><td><code>0.98</code></td>",
         "quickstudy train a2c --env cartpole --seed 0\nquickstudy train a2c --env cartpole --seed 1\n",
