@@ -15,6 +15,8 @@ pub const INK: Color = Color::rgb(38, 38, 44);
 pub const QUIET: Color = Color::rgb(112, 112, 122);
 /// Lines of a grid.
 pub const GRID: Color = Color::rgb(228, 228, 232);
+/// Paper.
+pub const WHITE: Color = Color::rgb(255, 255, 255);
 
 /// Pixels of a PNG per unit of a drawing: letters are sharp on screens of twice the usual density.
 const DENSITY: f32 = 2.0;

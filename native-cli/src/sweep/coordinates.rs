@@ -8,7 +8,7 @@ use super::trial::Trial;
 use crate::curve::clip;
 use crate::experiments::show;
 use crate::numerals::{short_count, tick_labels};
-use crate::sheet::{Anchor, GRID, INK, QUIET, Sheet, Style, ticks};
+use crate::sheet::{Anchor, GRID, INK, QUIET, Sheet, Style, WHITE, ticks};
 use quickstudy_core::env::Color;
 use toml::Value;
 
@@ -148,7 +148,12 @@ pub fn draw(title: &str, metric: &str, trials: &[Trial], scores: &[Score], goal:
         for (place, label) in &axis.labels {
             let style = Style::new(12.0, QUIET).at(Anchor::End);
             sheet.stroke(&[[x(number) - 4.0, y(*place)], [x(number), y(*place)]], 1.0, QUIET, 1.0);
-            sheet.text(&clip(label, style, LEFT - 16.0), [x(number) - 8.0, y(*place) + 4.0], style);
+            let label = clip(label, style, LEFT - 16.0);
+            // Lines that pass behind it are paler.
+            let [left, right] = [x(number) - 10.0 - style.width(&label), x(number) - 6.0];
+            let [top, bottom] = [y(*place) - 8.0, y(*place) + 8.0];
+            sheet.fill(&[[left, top], [right, top], [right, bottom], [left, bottom]], WHITE, 0.8);
+            sheet.text(&label, [x(number) - 8.0, y(*place) + 4.0], style);
         }
     }
     sheet
