@@ -48,6 +48,8 @@ pub(super) struct ProgramPart {
     writes: Vec<(NodeId, String)>,
     /// The inputs of the last run.
     pub inputs: Vec<(String, Array)>,
+    /// The carries that the last run wrote, as they are now.
+    written: Vec<(String, Array)>,
 }
 
 fn name(id: NodeId) -> String {
@@ -88,7 +90,14 @@ impl NodeValues {
 impl ProgramPart {
     /// All of a trace that is not cut.
     pub fn whole(program: Program) -> ProgramPart {
-        ProgramPart { program, reads: Vec::new(), gives: Vec::new(), writes: Vec::new(), inputs: Vec::new() }
+        ProgramPart {
+            program,
+            reads: Vec::new(),
+            gives: Vec::new(),
+            writes: Vec::new(),
+            inputs: Vec::new(),
+            written: Vec::new(),
+        }
     }
 
     /// A part; none if it has nothing to compute.
@@ -154,7 +163,8 @@ impl ProgramPart {
         let program = Program::of(device, own, extract.graph)?;
         let named = |ids: Vec<NodeId>| ids.into_iter().map(|id| (id, name(id))).collect();
         let writes = named(work.carries.iter().map(|carry| carry.0).collect());
-        Ok(Some(ProgramPart { program, reads: named(reads), gives: named(gives), writes, inputs: Vec::new() }))
+        let (reads, gives) = (named(reads), named(gives));
+        Ok(Some(ProgramPart { program, reads, gives, writes, inputs: Vec::new(), written: Vec::new() }))
     }
 
     /// Runs with the values that are there so far, and adds its own.
@@ -167,19 +177,22 @@ impl ProgramPart {
         for (id, name) in &self.gives {
             spare.extend(values.take(*id).map(|old| (name.as_str(), old)));
         }
-        let outputs = match self.writes.is_empty() {
+        let carry = |(id, name): &(NodeId, String)| Ok((name.clone(), values.get(*id)?));
+        self.written = self.writes.iter().map(carry).collect::<Result<_>>()?;
+        let outputs = match self.written.is_empty() {
             true => self.program.run_with(state, &inputs, scalars, spare)?,
-            false => {
-                let mut own = state.clone();
-                for (id, name) in &self.writes {
-                    own.insert(name.as_str(), values.get(*id)?);
-                }
-                self.program.run_with(&own, &inputs, scalars, spare)?
-            }
+            false => self.program.run_with(&self.with_carries(state), &inputs, scalars, spare)?,
         };
         for (id, name) in &self.gives {
             values.insert(*id, outputs.get(name)?.clone());
         }
         Ok(outputs)
+    }
+
+    /// The state, and beside it the carries that the part writes.
+    pub fn with_carries(&self, state: &State) -> State {
+        let mut all = state.clone();
+        self.written.iter().for_each(|(name, array)| all.insert(name.as_str(), array.clone()));
+        all
     }
 }

@@ -234,14 +234,15 @@ impl Segments {
         &self.last.program
     }
 
-    /// As [`Program::first_non_finite`], of the last run: what the host answered is not asked again.
+    /// As [`Program::first_non_finite`], of the last run: what the host answered is not asked again. Carries of a loop
+    /// have the values of its end, as each pass wrote over those of the pass before.
     ///
     /// # Errors
     /// As [`Program::first_non_finite`].
     pub async fn first_non_finite(&self, state: &State, scalars: &[(&str, ScalarValue)]) -> Result<Option<NonFinite>> {
         for part in self.before.iter().flatten().chain([&self.last]) {
             let inputs: Vec<(&str, &Array)> = part.inputs.iter().map(|(name, array)| (name.as_str(), array)).collect();
-            let found = part.program.first_non_finite(state, &inputs, scalars).await?;
+            let found = part.program.first_non_finite(&part.with_carries(state), &inputs, scalars).await?;
             if found.is_some() {
                 return Ok(found);
             }

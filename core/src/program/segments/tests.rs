@@ -224,6 +224,9 @@ fn the_host_is_asked_for_what_a_carry_was_beside_its_new_value() {
     pollster::block_on(segments.run(&state, &[], &mut Twice { device: device.clone(), answers: 3 })).unwrap();
     let read = |name: &str| pollster::block_on(device.read(state.get(name).unwrap())).unwrap()[0];
     assert_eq!([read("w"), read("sum")], [27.0, 2.0 * (1.0 + 3.0 + 9.0)]);
+    // The parts that wrote carries are looked at, too.
+    #[cfg(feature = "debug")]
+    assert!(pollster::block_on(segments.first_non_finite(&state, &[])).unwrap().is_none());
 }
 
 #[test]
