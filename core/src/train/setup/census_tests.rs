@@ -17,19 +17,13 @@ const NARROW: [&str; 4] = ["ars", "cem", "cma-es", "openai-es"];
 
 /// Beginnings of the names of presets some of whose wide layers stay on lanes, and how many at most: of widths that
 /// fill no registers (DDPG's and TD3's 400 and 300, PEARL's 300), of the gates of recurrent units and of rows that
-/// episodes mask, and products of noise or statistics.
-const LANES: [(&str, usize); 15] = [
+/// episodes mask, and products of statistics.
+const LANES: [(&str, usize); 9] = [
     ("ppo-cartpole-no-velocities", 22),
-    ("ppo-pendulum", 1),
-    ("ppo-mountain-car-continuous", 1),
-    ("a2c-pendulum", 1),
-    ("trpo-pendulum", 1),
-    ("trpo-mountain-car-continuous", 1),
     ("ddpg-pendulum", 8),
     ("td3-pendulum", 11),
     ("sac-half-cheetah", 2),
     ("sac-walker2d", 2),
-    ("sac-mountain-car-continuous", 1),
     ("ars-half-cheetah", 1),
     ("dice-maml-point-corner", 6),
     ("rl2-", 62),

@@ -9,7 +9,7 @@ const ONCE: LoopSteps = LoopSteps { len: 1, index: None, until: None };
 fn job(work: Work, dst: u32, src: &[Src], len: u32) -> Job {
     let mut all = [NONE; 4];
     all[..src.len()].copy_from_slice(src);
-    Job { work, dst: [dst, dst + len], src: all, len }
+    Job { work, dst: [dst, dst + len], src: all, len, rows: RowWalk::Lanes }
 }
 
 fn splats(values: &[f32]) -> Vec<f32> {
@@ -241,6 +241,73 @@ fn steps_advance_streams_values_and_the_index() {
             assert_eq!((made, y), (wanted, want), "{isa} {rows} rows, backwards {backwards}, until {ends:?}");
             assert!(ends.is_none() || made < LEN);
         }
+    }
+}
+
+/// Noise, as a policy draws it: words of a key for each row, which become a part of a wider row, multiplied by
+/// numbers that all rows share, of which a part is added to that of another row, and summed.
+#[test]
+fn jobs_on_rows_equal_the_kernels_row_by_row() {
+    const M: usize = 32;
+    let along = |at| Src::Along(RowNumber { stream: 0, at, direct: false });
+    let (most, m) = (16, M as u32);
+    let [key, counter, words, others, wide, part, sums] = [0, 16, 528, 1040, 1552, 2576, 3088];
+    let jobs = |walk: RowWalk, work, dst: [u32; 2], src: &[Src], len| Job { dst, rows: walk, ..job(work, 0, src, len) };
+    let chain = Chain::new(&[
+        jobs(
+            RowWalk::Apart(m, most),
+            Work::Threefry,
+            [words, others],
+            &[Src::Number(key), Src::Value(0), Src::Row(counter, m), along(3)],
+            m,
+        ),
+        // Words as numbers below 1.
+        jobs(RowWalk::Whole(m), Work::Binary(BinaryOp::Shr), [words; 2], &[Src::At(words), Src::Value(1)], m * most),
+        jobs(RowWalk::Whole(m), Work::Unary(UnaryOp::ToF32), [words; 2], &[Src::At(words)], m * most),
+        jobs(RowWalk::Apart(2 * m, most), Work::Copy, [wide; 2], &[Src::Row(words, m)], m),
+        jobs(RowWalk::Apart(2 * m, most), Work::Copy, [wide + m; 2], &[Src::Row(counter, m)], m),
+        jobs(
+            RowWalk::Apart(2 * m, most),
+            Work::Binary(BinaryOp::Mul),
+            [wide; 2],
+            &[Src::Row(wide, 2 * m), along(0)],
+            2 * m,
+        ),
+        jobs(
+            RowWalk::Apart(m, most),
+            Work::Binary(BinaryOp::Add),
+            [part; 2],
+            &[Src::Row(wide + 16, 2 * m), Src::Row(words, m)],
+            m,
+        ),
+        job(Work::Sums(m), sums, &[Src::At(part)], 16),
+    ]);
+    let shared: Vec<f32> = (0..67).map(|i| (i as f32 * 0.7).sin()).collect();
+    let first: Vec<f32> = (0..528).map(|i| (i as f32 * 1.3).cos()).collect();
+    for (isa, rows) in Isa::available().into_iter().flat_map(|isa| [1, 3, 4, 5, 16].map(|rows| (isa, rows))) {
+        let mut scratch = [&first[..], &[f32::NAN; 3104 - 528]].concat();
+        let (mut streams, mut memory) = (Streams::default(), shared.clone());
+        streams.clear();
+        streams.push(Stream { values: memory.as_mut_ptr(), row: 0, delta: 0 });
+        let mut values = splats(&[2.0, f32::from_bits(8)]);
+        // SAFETY: the stream has the numbers that all rows share.
+        unsafe { chain.steps(isa, &mut scratch, &mut values, &mut streams, rows, &mut ONCE.clone()) };
+        for row in 0..rows {
+            let counters = &first[16 + row * M..][..M];
+            let (mut words, mut unused) = ([0.0; M], [0.0; M]);
+            let keys = [Operand::Splat(first[row]), Operand::Splat(2.0)];
+            let numbers = [Operand::Slice(counters), Operand::Slice(&shared[3..][..M])];
+            threefry(isa, &mut words, &mut unused, [keys[0], keys[1], numbers[0], numbers[1]]);
+            words = words.map(|word| (word.to_bits() >> 8) as f32);
+            let wide: Vec<f32> = words.iter().chain(counters).zip(&shared).map(|(x, y)| x * y).collect();
+            let part: Vec<f32> = wide[16..][..M].iter().zip(&words).map(|(x, y)| x + y).collect();
+            let sum = super::super::reduce::reduce(isa, super::super::reduce::Reduction::Sum, &part);
+            let what = format!("{isa}, row {row} of {rows}");
+            same(&scratch[1552 + row * 2 * M..][..2 * M], &wide, &what);
+            same(&scratch[3088 + row..][..1], &[sum], &what);
+        }
+        let last = scratch[3088 + rows - 1];
+        assert!(scratch[3088 + rows..].iter().all(|lane| *lane == last), "{isa}, {rows} rows");
     }
 }
 

@@ -1,7 +1,12 @@
 //! The kernel of a [`super::chain::Chain`]: works off operations whose operands are all addresses, for steps of a loop.
 
-use super::elementwise::{Code, code_body, threefry_body};
-use super::lanes::{Block, LANES, LaneSource, Spaced, store};
+use std::marker::PhantomData;
+
+use super::elementwise::{BinaryOp, Code, code_body, threefry_body};
+use super::lanes::{Block, Contiguous, LANES, LaneSource, Map2, Spaced, keep_blocks, lanes2, store};
+use super::reduce::{Reduction, finish};
+use super::{ops, per_isa};
+use crate::backend::cpu::simd::isa::Isa;
 
 /// Number of the scratch among the bases.
 pub(super) const SCRATCH: u32 = 0;
@@ -16,6 +21,10 @@ pub(super) const THREEFRY: Code = Code(Code::OTHERS);
 pub(super) const READ: Code = Code(Code::OTHERS + 1);
 /// The first operand to rows of a stream.
 pub(super) const WRITE: Code = Code(Code::OTHERS + 2);
+/// Sums of the rows of the first operand.
+pub(super) const SUMS: Code = Code(Code::OTHERS + 3);
+/// An operation that goes over rows one by one.
+pub(super) const BY_ROW: Code = Code(Code::OTHERS + 4);
 
 /// A position relative to a base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,11 +37,30 @@ pub(super) struct OperandPlace {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Operation {
     pub code: Code,
-    /// Blocks of 16 values.
-    pub blocks: u32,
+    /// `each` is numbers of a row, of those rows that there are, and not blocks of 16 values.
+    pub of_rows: bool,
+    /// How much there is to do; of [`SUMS`] and [`BY_ROW`], which of the lists of rows.
+    pub each: u32,
     pub dst: [OperandPlace; 2],
     /// Operands; those that the operation does not have are places that exist.
     pub src: [OperandPlace; 4],
+}
+
+/// Rows that an operation sums up or goes over one by one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RowList {
+    /// The operation, of [`BY_ROW`].
+    pub code: Code,
+    /// Numbers of a row.
+    pub numbers: u32,
+    /// Distance of the results' rows; of sums, the lanes of the result.
+    pub dst: u32,
+    /// Distances of the operands' rows; 0 for what is the same for all.
+    pub src: [u32; 4],
+    /// A bit for each operand that has one number for a row.
+    pub single: u8,
+    /// A bit for each operand that is the same for all rows and differs along them.
+    pub along: u8,
 }
 
 /// Where values start, how far they are apart, and how far the next step's are.
@@ -106,11 +134,21 @@ pub struct LoopSteps {
     pub until: Option<UntilHolds>,
 }
 
+/// The rows that operations name, which have kernels of their own: within that of all operations they would take
+/// registers from it.
+#[derive(Clone, Copy)]
+pub(super) struct Lists<'a> {
+    pub isa: Isa,
+    pub rows: &'a [RowList],
+}
+
 /// Where jobs find what they work on.
 pub(super) struct Bench<'a> {
     /// Scratch, splats and streams.
     pub bases: &'a mut [ValuesAt],
     pub feeds: &'a mut [Feed],
+    /// The lists that operations name.
+    pub lists: Lists<'a>,
     /// Rows of each stream.
     pub rows: usize,
     /// How many of the 16 lanes count; where fewer do, they are next to each other.
@@ -123,10 +161,11 @@ pub(super) struct Bench<'a> {
 /// All places must exist, for each step, and results must be apart from operands or in their place.
 #[inline(always)]
 pub(super) unsafe fn body(ops: &[Operation], bench: &mut Bench<'_>, steps: &mut LoopSteps) -> usize {
-    let Bench { bases, feeds, rows, lanes } = bench;
+    let Bench { bases, feeds, lists, rows, lanes } = bench;
     // SAFETY: by the caller's promise.
     unsafe {
         let (scratch, splats) = (bases[SCRATCH as usize].values, bases[SPLATS as usize].values);
+        let counts = [*lanes, *rows];
         for step in 0..steps.len {
             if steps.until.is_some_and(|until| until.holds(scratch, *rows)) {
                 return step;
@@ -141,7 +180,7 @@ pub(super) unsafe fn body(ops: &[Operation], bench: &mut Bench<'_>, steps: &mut 
                 index.next = index.next.wrapping_add_signed(index.delta);
             }
             for op in ops {
-                one(op, bases, *rows, *lanes);
+                one(op, bases, *lists, counts);
             }
             for stream in &mut bases[STREAMS as usize..] {
                 stream.values = stream.values.wrapping_offset(stream.delta);
@@ -152,18 +191,96 @@ pub(super) unsafe fn body(ops: &[Operation], bench: &mut Bench<'_>, steps: &mut 
 }
 
 #[inline(always)]
-unsafe fn one(op: &Operation, bases: &[ValuesAt], rows: usize, lanes: usize) {
+unsafe fn one(op: &Operation, bases: &[ValuesAt], lists: Lists<'_>, counts: [usize; 2]) {
     // SAFETY: by the promise of `body`; what is past the lanes that count belongs to the same blocks.
     unsafe {
-        let len = (op.blocks as usize * lanes).next_multiple_of(LANES);
+        let rows = counts[1];
+        let len = (op.each as usize * counts[usize::from(op.of_rows)]).next_multiple_of(LANES);
         let (dst, a, b, c) = (at(op.dst[0], bases), at(op.src[0], bases), at(op.src[1], bases), at(op.src[2], bases));
         let to = dst.values.cast_mut();
         match op.code {
             THREEFRY => threefry_body(to, at(op.dst[1], bases).values.cast_mut(), [a, b, c, at(op.src[3], bases)], len),
             READ => read(to, a, rows.min(len), len),
             WRITE => write(to, dst.step, a, rows.min(len)),
+            SUMS => sums(lists.isa, to, a.values, rows, lists.rows.get_unchecked(op.each as usize)),
+            BY_ROW => by_row(lists.isa, op, bases, rows, lists.rows.get_unchecked(op.each as usize)),
             code => code_body(code, to, [a, b, c], len),
         }
+    }
+}
+
+/// Does an operation row by row.
+#[inline(never)]
+unsafe fn by_row(isa: Isa, op: &Operation, bases: &[ValuesAt], rows: usize, list: &RowList) {
+    per_isa!(isa, by_row_body, (op: &Operation, bases: &[ValuesAt], rows: usize, list: &RowList));
+}
+
+#[inline(always)]
+unsafe fn by_row_body(op: &Operation, bases: &[ValuesAt], rows: usize, list: &RowList) {
+    let RowList { code, numbers, dst, src, single, along } = *list;
+    let len = numbers as usize;
+    // SAFETY: rows exist by the promise of `body`.
+    unsafe {
+        let mut splats = [[0.0; LANES]; 4];
+        for row in 0..rows {
+            let mut operands = [Spaced { values: std::ptr::null(), step: 0 }; 4];
+            for (i, (operand, splat)) in operands.iter_mut().zip(&mut splats).enumerate() {
+                let whole = at(op.src[i], bases);
+                let values = whole.values.wrapping_add(row * src[i] as usize);
+                *operand = if single & 1 << i != 0 {
+                    *splat = [*values; LANES];
+                    Spaced { values: splat.as_ptr(), step: 0 }
+                } else {
+                    Spaced { values, step: if along & 1 << i != 0 { 1 } else { whole.step } }
+                };
+            }
+            let to = op.dst.map(|place| at(place, bases).values.cast_mut().wrapping_add(row * dst as usize));
+            let [a, b, ..] = operands;
+            match code {
+                THREEFRY => threefry_body(to[0], to[1], operands, len),
+                code if code == const { Code::binary(BinaryOp::Add) } => {
+                    store(to[0], Map2::<ops::Add, _, _>(a, b, PhantomData), len);
+                }
+                code if code == const { Code::binary(BinaryOp::Mul) } => {
+                    store(to[0], Map2::<ops::Mul, _, _>(a, b, PhantomData), len);
+                }
+                _ => store(to[0], a, len),
+            }
+        }
+    }
+}
+
+/// The sums of `n` rows; the last fills the other lanes.
+#[inline(never)]
+unsafe fn sums(isa: Isa, to: *mut f32, x: *const f32, n: usize, list: &RowList) {
+    per_isa!(isa, sums_body, (to: *mut f32, x: *const f32, n: usize, list: &RowList));
+}
+
+#[inline(always)]
+unsafe fn sums_body(to: *mut f32, x: *const f32, n: usize, list: &RowList) {
+    let (m, lanes) = (list.numbers as usize, list.dst as usize);
+    // SAFETY: there are `n` rows, and as many lanes or more.
+    unsafe {
+        let sum = |row: usize| {
+            let mut acc = [0.0; LANES];
+            for i in (0..m).step_by(LANES) {
+                keep_blocks();
+                acc = lanes2::<ops::Add>(acc, Contiguous(x.add(row * m)).block(i));
+            }
+            finish(Reduction::Sum, &acc)
+        };
+        let filled = if n <= 4 {
+            // A block put together in a register, as in `first`.
+            let some: [f32; 4] = std::array::from_fn(|row| sum(row.min(n - 1)));
+            let block: Block = std::array::from_fn(|lane| some[lane.min(3)]);
+            to.cast::<Block>().write(block);
+            LANES
+        } else {
+            (0..n).for_each(|row| *to.add(row) = sum(row));
+            n
+        };
+        let last = *to.add(n - 1);
+        (filled..lanes).for_each(|lane| *to.add(lane) = last);
     }
 }
 

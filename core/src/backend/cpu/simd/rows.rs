@@ -206,6 +206,11 @@ unsafe fn sum_body<V: Vector>(acc: *mut f32, len: usize, x: *const f32, all: usi
     }
 }
 
+/// Tells whether a chain sums rows of `m` numbers that lie row by row ([`super::chain::Work::Sums`]).
+pub const fn whole_rows(m: usize) -> bool {
+    m > 0 && m.is_multiple_of(LANES) && slice_len(m) >= m
+}
+
 /// Accumulators `[16][M]` of [`sum_rows`] as those of [`super::reduce::accumulate_rows`], `[M][16]`.
 ///
 /// # Panics

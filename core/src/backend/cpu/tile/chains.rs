@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::super::simd::chain::{Feed, Index, LoopSteps, Stream, UntilHolds};
-use super::link::{ChainValue, Linked};
+use super::linked::{ChainValue, Linked};
 use super::run::Frame;
 use super::{Mem, Reg, TileLoop};
 

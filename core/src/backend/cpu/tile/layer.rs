@@ -5,7 +5,7 @@ use super::super::simd::dots::{LaneDots, dots_of_lanes, in_lanes};
 use super::super::simd::elementwise::{Operand, UnaryOp, unary};
 use super::super::simd::few::{dense_few, few, turn};
 use super::super::simd::strided::Strided;
-use super::link::{DenseLayer, Inside};
+use super::linked::{DenseLayer, Inside};
 use super::run::Frame;
 use super::{Dense, Major, Mem, Reg, Table};
 

@@ -1,15 +1,15 @@
 //! Chooses which registers are row-major.
 //!
 //! Products of 16 outputs or a multiple of it are computed faster row by row (`simd::rows`), and elementwise work does
-//! not care how values lie as long as all of its operands lie alike. Everything else (environments, sampling, sums and
-//! parts of a row) wants lanes. So registers that elementwise work connects are row-major together, if a product makes
-//! one of them and nothing else writes any; where other work reads them they are turned. Narrow products
-//! (`simd::dots`) read them as they are.
+//! not care how values lie as long as all of its operands lie alike, nor does the noise that is drawn for a product's
+//! results. Everything else (environments, sampling, parts of what a product makes) wants lanes. So registers that such
+//! work connects are row-major together, if a product makes one of them and nothing else writes any; where other work
+//! reads them they are turned. Narrow products (`simd::dots`) and sums of whole rows read them as they are.
 
 use rustc_hash::FxHashMap;
 
 use super::super::simd::dots::in_lanes;
-use super::super::simd::rows::suits;
+use super::super::simd::rows::{suits, whole_rows};
 use super::{Dense, Instr, Opnd, Reg, Table};
 
 /// How the blocks of a register lie.
@@ -31,8 +31,10 @@ pub fn choose(code: &mut Vec<Instr>, sizes: &mut Vec<usize>) -> Vec<Major> {
         lanes: logical.iter().map(|m| *m == 0 || !m.is_multiple_of(16)).collect(),
         wanted: vec![false; sizes.len()],
         sizes: logical,
+        parts: Vec::new(),
     };
     found.code(code);
+    found.join_parts();
     let rows: Vec<bool> = (0..sizes.len()).map(|reg| found.is_rows(reg)).collect();
     if !rows.contains(&true) {
         return vec![Major::Lanes; sizes.len()];
@@ -64,6 +66,8 @@ struct Components {
     /// A product makes one of them, and can do so row by row.
     wanted: Vec<bool>,
     sizes: Vec<usize>,
+    /// Results of elementwise work on a part of another register, and that register.
+    parts: Vec<[Reg; 2]>,
 }
 
 impl Components {
@@ -101,11 +105,42 @@ impl Components {
                 Opnd::Reg(reg, Table::Dense { start: 0, len }) if *len == size && self.sizes[*reg] == size => {
                     self.join(*reg, dst);
                 }
+                Opnd::Reg(reg, Table::Dense { start, len })
+                    if *len == size && start.is_multiple_of(16) && self.sizes[*reg].is_multiple_of(16) =>
+                {
+                    self.parts.push([dst, *reg]);
+                }
                 Opnd::Const(_) => {}
                 Opnd::Uniform(mem) if !matches!(mem.table, Table::Any(_)) => {}
                 _ => self.keep_lanes(dst),
             }
         }
+    }
+
+    /// Decides of parts of registers, which are read row by row: what a product makes is not worth it, as parts of
+    /// recurrent units' gates.
+    fn join_parts(&mut self) {
+        let parts = std::mem::take(&mut self.parts);
+        let of_products: Vec<bool> = parts.iter().map(|[_, whole]| self.wanted[self.root(*whole)]).collect();
+        for ([dst, whole], of_product) in parts.into_iter().zip(of_products) {
+            match of_product {
+                true => self.keep_lanes(dst),
+                false => self.join(whole, dst),
+            }
+        }
+    }
+
+    /// Joins the parts of a register that whole registers make, if each is a whole number of blocks of 16.
+    fn joined(&mut self, dst: Reg, parts: &[(Opnd, Box<[u32]>)]) -> Option<()> {
+        let whole = |o: &Opnd| match o {
+            Opnd::Reg(reg, Table::Dense { start: 0, len }) if self.sizes[*reg] == *len => Some(*reg),
+            _ => None,
+        };
+        let regs: Vec<Reg> = parts.iter().map(|(o, _)| whole(o)).collect::<Option<_>>()?;
+        let fit = |(reg, (_, to)): (&Reg, &(Opnd, Box<[u32]>))| {
+            self.sizes[*reg].is_multiple_of(16) && to.windows(2).all(|at| at[1] == at[0] + 1)
+        };
+        regs.iter().zip(parts).all(fit).then(|| regs.into_iter().for_each(|reg| self.join(reg, dst)))
     }
 
     fn code(&mut self, code: &[Instr]) {
@@ -125,7 +160,19 @@ impl Components {
                     self.code(&product.after);
                 }
                 Instr::Load { dst, src } => {
-                    if src.per > 0 || !matches!(src.table, Table::Dense { .. }) {
+                    if src.per > 0 || matches!(src.table, Table::Any(_)) {
+                        self.keep_lanes(*dst);
+                    }
+                }
+                Instr::Threefry { dst: [dst, other], src } => {
+                    self.join(*other, *dst);
+                    // A number per row, such as a key.
+                    let varies = |o: &&Opnd| !matches!(o, Opnd::Reg(_, Table::Repeat { .. }));
+                    let along: Vec<&Opnd> = src.iter().filter(varies).collect();
+                    self.alike(*dst, &along);
+                }
+                Instr::Assemble { dst, parts, zero } => {
+                    if *zero || self.joined(*dst, parts).is_none() {
                         self.keep_lanes(*dst);
                     }
                 }
@@ -152,17 +199,30 @@ impl Components {
     }
 }
 
-/// Row-major products are made whole, and what follows them after that.
-fn whole_parts(code: &mut [Instr], sizes: &mut [usize], rows: &[bool]) {
-    for instr in code {
-        match instr {
+/// Row-major products are made whole, and what follows them after that: by instructions of its own, where it reads a
+/// part of a register.
+fn whole_parts(code: &mut Vec<Instr>, sizes: &mut [usize], rows: &[bool]) {
+    let mut at = 0;
+    while at < code.len() {
+        let mut apart = Vec::new();
+        match &mut code[at] {
             Instr::Dense(product) if rows[product.dst] => {
                 product.part = product.strides[3];
                 product.inner.iter().for_each(|reg| sizes[*reg] = product.part);
+                let part = |o: &&Opnd| matches!(o, Opnd::Reg(reg, _) if sizes[*reg] != product.part);
+                let by_parts = |instr: &Instr| instr.elementwise().is_some_and(|(_, _, src)| src.iter().any(part));
+                if let Some(first) = product.after.iter().position(by_parts) {
+                    apart = product.after.split_off(first);
+                    product.inner.clear();
+                }
             }
             Instr::Loop(l) => whole_parts(&mut l.code, sizes, rows),
             _ => {}
         }
+        at += 1;
+        let next = at + apart.len();
+        code.splice(at..at, apart);
+        at = next;
     }
 }
 
@@ -199,8 +259,13 @@ impl Turner<'_> {
         for instr in code {
             let made = instr.elementwise().map(|(_, dst, _)| dst);
             match instr {
-                // Operands of what is row-major are row-major and whole.
+                // Operands of what is row-major are row-major.
                 _ if made.is_some_and(|dst| self.is_rows(dst)) => {}
+                Instr::Assemble { dst, .. } if self.is_rows(*dst) => {}
+                Instr::Threefry { dst, src } if self.is_rows(dst[0]) => {
+                    let one = |o: &&mut Opnd| matches!(o, Opnd::Reg(_, Table::Repeat { .. }));
+                    src.iter_mut().filter(one).for_each(|operand| self.operand(operand));
+                }
                 Instr::Dense(product) if self.is_rows(product.dst) => {}
                 Instr::Dense(product) => {
                     let [.., k, n] = product.strides;
@@ -228,6 +293,7 @@ impl Turner<'_> {
                     self.reads(&mut l.code);
                 }
                 Instr::RowSum { .. } => {}
+                Instr::Sum { src, sizes: [1, n, 1], .. } if whole_rows(*n) => {}
                 Instr::Sum { src, .. } | Instr::Max { src, .. } => self.turn(src),
                 Instr::RowProduct { a, .. } => self.turn(&mut a.0),
                 Instr::Call { src, .. } => src.iter_mut().for_each(|reg| self.turn(reg)),

@@ -14,6 +14,8 @@ mod group;
 mod instr;
 mod layer;
 mod link;
+mod linked;
+mod linker;
 mod majors;
 mod ops;
 mod optimiser;
@@ -99,5 +101,5 @@ pub struct Tile {
     /// Nesting of loops.
     pub depth: usize,
     /// The parts to run: the instructions with chains joined, made at the first run.
-    pub linked: std::sync::OnceLock<link::LinkedTile>,
+    pub linked: std::sync::OnceLock<linked::LinkedTile>,
 }

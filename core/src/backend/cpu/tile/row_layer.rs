@@ -6,7 +6,7 @@ use super::super::simd::dots::{Dots, dots};
 use super::super::simd::pack::transpose;
 use super::super::simd::rows::{RowDims, RowOuter, dense_rows, outer_rows};
 use super::super::simd::strided::Strided;
-use super::link::DenseLayer;
+use super::linked::DenseLayer;
 use super::run::Frame;
 use super::{Dense, Major, Reg};
 

@@ -4,7 +4,7 @@
 use super::super::simd::elementwise::Operand;
 use super::super::simd::pack::transpose;
 use super::super::simd::update::{SharedNumbers, update};
-use super::link::WIDE;
+use super::linked::WIDE;
 use super::run::{Frame, lane};
 use super::{Major, Mem, Opnd, Reg, Table, Update};
 
@@ -28,7 +28,11 @@ impl Frame<'_> {
         if self.tile.majors[dst] == Major::Rows {
             let m = src.table.len();
             for (r, out) in out.chunks_exact_mut(m).take(self.valid).enumerate() {
-                out.copy_from_slice(&values[at + src.table.at(0) + r * src.row..][..m]);
+                let from = &values[at + src.table.at(0) + r * src.row..];
+                match src.table {
+                    Table::Repeat { .. } => out.fill(from[0]),
+                    _ => out.copy_from_slice(&from[..m]),
+                }
             }
             return;
         }

@@ -12,7 +12,8 @@ use super::super::simd::permutation::permutation;
 use super::super::simd::reduce::{Reduction, accumulate_rows, finish_rows, reduce_outer};
 use super::super::simd::row_product::row_product;
 use super::super::simd::rows::{sum_rows, turn_rows, turn_sums};
-use super::link::{RegisterPlaces, TilePart, link};
+use super::link::link;
+use super::linked::{RegisterPlaces, TilePart};
 use super::shares::{Desk, Shares, Workspace};
 use super::{Instr, Major, Mem, Opnd, Reg, Table, Tile, TileLoop};
 use crate::backend::Interrupt;
@@ -339,13 +340,14 @@ impl Frame<'_> {
         }
     }
 
-    /// Row `r` of an operand that is row-major, or the same for all rows, of `m` values.
+    /// Row `r`, of `m` values, of an operand that is row-major, or has one number for a row, or is the same for all.
     #[inline(never)]
     fn row_of<'s>(&self, o: &Opnd, r: usize, m: usize) -> Operand<'s> {
         match o {
-            Opnd::Reg(reg, _) => {
+            Opnd::Reg(reg, Table::Repeat { at, .. }) => Operand::Splat(self.reg(*reg)[at * self.lanes + r]),
+            Opnd::Reg(reg, table) => {
                 let whole: &'s [f32] = self.reg(*reg);
-                Operand::Slice(&whole[r * m..][..m])
+                Operand::Slice(&whole[r * self.tile.registers[*reg].1 + table.at(0)..][..m])
             }
             Opnd::Uniform(mem) if matches!(mem.table, Table::Dense { .. }) && m > 1 => {
                 let (words, at) = self.base(mem);

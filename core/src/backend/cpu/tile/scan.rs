@@ -8,7 +8,7 @@ use super::domain::Lead;
 use super::{Instr, Opnd, Reg, Table, TileLoop};
 use crate::program::KernelSchedule;
 use crate::tensor::op::Scan;
-use crate::tensor::{NodeId, Op};
+use crate::tensor::{Graph, NodeId, Op};
 
 impl Builder {
     /// Add the nodes of a kernel.
@@ -63,6 +63,9 @@ impl Builder {
         let times = self.times;
         self.times = times.saturating_mul(scan.len);
         let inside = self.inside(low, id, scan, schedule, &carries);
+        if inside.is_err() {
+            self.nested.clear();
+        }
         self.times = times;
         self.depth -= 1;
         // What was loaded inside is not there outside.
@@ -104,24 +107,38 @@ impl Builder {
         schedule: &KernelSchedule,
         carries: &[(Reg, Opnd)],
     ) -> Fit<Vec<Opnd>> {
+        let outs = low.outs_of(id, scan.body.outs.len());
+        let (mut stores, mut nested) = (Vec::new(), Vec::new());
+        for (out, inner) in outs.iter().zip(&scan.body.outs).skip(scan.carries) {
+            let (value, mut time) = match self.nested.remove(out) {
+                Some(place) => place,
+                None => (self.pend(low, *out), vec![0; self.depth - 1]),
+            };
+            time.push(low.graph.nodes[*inner as usize].len());
+            if is_stacked(low.graph, *inner) {
+                // The loop inside writes its steps to where they stay.
+                if self.nested.insert(*inner, (value, time)).is_some() {
+                    return Err(Unfit);
+                }
+                nested.push(*inner);
+            } else {
+                stores.push((*inner, value, time));
+            }
+        }
         for kernel in &schedule.kernels {
             self.kernel(low, &kernel.nodes, kernel.body.as_deref())?;
         }
-        let outs = low.outs_of(id, scan.body.outs.len());
-        for (i, out) in outs.iter().enumerate().skip(scan.carries) {
-            let inner = scan.body.outs[i];
+        if nested.iter().any(|inner| self.nested.contains_key(inner)) {
+            return Err(Unfit); // No loop has written it.
+        }
+        for (inner, value, time) in stores {
             let shape = low.graph.nodes[inner as usize].shape.clone();
             let (lead, m) = self.shape_of(&shape).ok_or(Unfit)?;
             if lead != Lead::Rows {
                 return Err(Unfit);
             }
             let src = self.operand(low, inner)?;
-            let value = self.pend(low, *out);
-            let (rows, groups) = (self.domain.rows(), self.domain.groups());
-            let mut time = vec![0; self.depth];
-            time[self.depth - 1] = groups * rows * m;
-            let table = Table::Dense { start: 0, len: m };
-            let dst = self.mem((value, 0), [rows * m, m], time, table);
+            let dst = self.mem((value, 0), [self.domain.rows() * m, m], time, Table::Dense { start: 0, len: m });
             self.code.push(Instr::Store { src, dst });
         }
         let mut next = Vec::new();
@@ -180,6 +197,13 @@ impl Builder {
         self.code.push(Instr::Call { native: call.native.clone(), src, dst });
         Ok(())
     }
+}
+
+/// Tells whether a node is a stacked output of a loop.
+fn is_stacked(graph: &Graph, id: NodeId) -> bool {
+    let node = &graph.nodes[id as usize];
+    let Op::Out(k) = node.op else { return false };
+    matches!(&graph.nodes[node.src[0] as usize].op, Op::Scan(scan) if k as usize >= scan.carries)
 }
 
 fn located(reg: Reg, lead: Lead) -> Loc {

@@ -1,10 +1,13 @@
 //! Tests that tiles give the bits of the plain way.
 
 use super::Table;
-use super::link::{TilePart, link};
+use super::link::link;
+use super::linked::TilePart;
+use crate::backend::Census;
 use crate::backend::cpu::lower::lower;
 use crate::backend::cpu::steps::LoweredStep;
 use crate::backend::cpu::{Cpu, CpuOptions};
+use crate::dist::{RowNoise, fold_in};
 use crate::program::PlanOptions;
 use crate::tensor::{Loop, scan};
 use crate::{Context, DType, Device, Program, State, Tensor};
@@ -142,8 +145,12 @@ fn same_with_scalar(f: &dyn Fn(&mut Context), args: &[(&str, Vec<usize>)]) {
         all
     };
     let plain = run(false, 1);
-    assert_eq!(plain, run(true, 1));
-    assert_eq!(plain, run(true, 2));
+    for threads in [1, 2] {
+        for (i, (want, got)) in plain.iter().zip(run(true, threads)).enumerate() {
+            let other = want.iter().zip(&got).position(|(want, got)| want != got);
+            assert_eq!(other, None, "array {i} of {} numbers, {threads} threads", want.len());
+        }
+    }
 }
 
 /// Linear policies, one for each of `k` groups, in `n` rows each, until each row is above a limit of its own.
@@ -251,6 +258,58 @@ fn wide_layers_are_the_same_bits_row_by_row() {
             };
             assert!(lower(&plan, true, 1).unwrap().steps.iter().any(rows), "{name} {s} {b} {width}");
         }
+    }
+}
+
+/// A rollout with noise that lasts for a span: a wide layer, a matrix for each row drawn once per span, and sums of
+/// their products, of which each makes a number of the action; the last steps of spans are kept as well.
+fn lasting_noise(cx: &mut Context, s: usize, n: usize, actions: usize) {
+    let width = 32;
+    let (w1, w2) = (cx.input("w1", &[s, 3, width], DType::F32), cx.input("w2", &[s, width, actions], DType::F32));
+    let scale = cx.input("scale", &[s, 1, actions * width], DType::F32);
+    let x0 = cx.state("x0", &[s, n, 3], DType::F32);
+    let k = cx.scalar_u32("k").broadcast_to(&[s, 1]);
+    let spans = Tensor::literal_u32(&[3, 5, 8]);
+    let (last, ys) = scan(3, false, &[x0, Tensor::zeros(&[s, n, 1])], &[spans], |_, c, span| {
+        let noise = RowNoise::new(fold_in([k, k], span[0]), n).normal(actions * width) * scale;
+        let (next, steps) = scan(4, false, c, &[], |t, c, _| {
+            let h = c[0].matmul(w1).tanh();
+            let moved = |a: usize| (noise.slice(2, a * width, (a + 1) * width) * h).sum_keep(2);
+            let action = h.matmul(w2) + Tensor::concat(&(0..actions).map(moved).collect::<Vec<_>>(), 2);
+            let spread = h.square().matmul(w2);
+            let next = (c[0] * 0.5 + action.sum_keep(2) * 0.1).tanh();
+            let kept = t.eq(Tensor::constant_u32(2)).broadcast_to(&[s, n, 1]).select(spread.sum_keep(2), c[1]);
+            Loop { carry: vec![next, kept], ys: vec![action, spread] }
+        });
+        Loop { carry: next.clone(), ys: vec![steps[0], steps[1], next[1]] }
+    });
+    cx.update("x0", last[0]);
+    for (name, y) in ["actions", "spreads", "kept"].into_iter().zip(&ys) {
+        cx.output(name, *y);
+    }
+}
+
+#[test]
+fn noise_that_lasts_is_the_same_bits_and_one_tile_plays_all_spans() {
+    let all = [(1, 4, 1), (2, 5, 2), (1, 1, 3), (1, 40, 1), (1, 200, 2), (3, 16, 1), (2, 3, 1)];
+    for &(s, n, actions) in if cfg!(miri) { &all[..1] } else { &all[..] } {
+        let f = |cx: &mut Context| lasting_noise(cx, s, n, actions);
+        let sizes = [("w1", vec![s, 3, 32]), ("w2", vec![s, 32, actions]), ("x0", vec![s, n, 3])];
+        same_with_scalar(&f, &[&sizes[..], &[("scale", vec![s, 1, actions * 32])]].concat());
+        let plan = Program::plan_of(PlanOptions::default(), f).unwrap();
+        let lowered = lower(&plan, true, 1).unwrap();
+        let (mut played, mut census) = (0, Census::default());
+        for step in &lowered.steps {
+            match step {
+                LoweredStep::Tile(tile) => {
+                    played = played.max(tile.depth);
+                    census += tile.census();
+                }
+                LoweredStep::Scan(_) => panic!("a loop of {s} × {n} rows and {actions} numbers has no tile"),
+                _ => {}
+            }
+        }
+        assert_eq!((played, census.row_layers, census.lane_layers), (2, 1, 0), "{s} × {n} rows, {actions} numbers");
     }
 }
 
