@@ -4,11 +4,15 @@ use std::ops::Range;
 
 use super::super::simd::chain::{Chain, Job, RowNumber, RowWalk, Src, Work};
 use super::super::simd::elementwise::BinaryOp;
+use super::super::simd::reduce::Reduction;
 use super::linked::{ChainValue, DenseLayer, Linked, RegisterPlaces, TilePart, WIDE, inside, last};
 use super::{Dense, Instr, Major, Mem, Opnd, Reg, Table};
 
 /// Jobs that one instruction may become; more are not worth it.
 const MOST: usize = 64;
+
+/// Results of a reduction that becomes jobs.
+const MOST_REDUCED: usize = 4;
 
 /// The jobs of the next chain, and what they read and write outside of the registers.
 pub(super) struct Linker<'a> {
@@ -130,6 +134,8 @@ impl<'a> Linker<'a> {
                 self.lanes_job(Work::Sums(*n as u32), dst, src);
                 Some(())
             }
+            Instr::Sum { dst, src, sizes } => self.reduction(Reduction::Sum, [*dst, *src], *sizes),
+            Instr::Max { dst, src, sizes, unsigned: false } => self.reduction(Reduction::Max, [*dst, *src], *sizes),
             Instr::Threefry { dst, src: [a, b, c, d] } => self.each(Work::Threefry, *dst, &[a, b, c, d]),
             Instr::Assemble { dst, parts, zero } => {
                 if parts.iter().any(|(o, to)| !self.fits(to.len(), &[o])) {
@@ -163,6 +169,27 @@ impl<'a> Linker<'a> {
             }
             _ => None,
         }
+    }
+
+    /// Adds a reduction over so few numbers that they need no second accumulator, in the order of
+    /// [`super::super::simd::reduce`]: the first, the third and the second.
+    fn reduction(&mut self, op: Reduction, [dst, src]: [Reg; 2], [outer, n, inner]: [usize; 3]) -> Option<()> {
+        if !(1..=3).contains(&n) || outer * inner > MOST_REDUCED || self.majors[src] == Major::Rows {
+            return None;
+        }
+        let work = Work::Binary(if op == Reduction::Sum { BinaryOp::Add } else { BinaryOp::Max });
+        let start = self.value(ChainValue::Const(op.start().to_bits())) as u32;
+        for (o, i) in (0..outer).flat_map(|o| (0..inner).map(move |i| (o, i))) {
+            let to = self.place(dst, o * inner + i);
+            let mut so_far = Src::Value(start);
+            for k in [0, 2, 1].into_iter().filter(|k| *k < n) {
+                let next = Src::At(self.place(src, (o * n + k) * inner + i));
+                let src = [so_far, next, next, next];
+                self.jobs.push(Job { work, dst: [to; 2], src, len: self.lanes as u32, rows: RowWalk::Lanes });
+                so_far = Src::At(to);
+            }
+        }
+        Some(())
     }
 
     /// Adds a job on one block.

@@ -19,6 +19,9 @@ use super::{Instr, Major, Mem, Opnd, Reg, Table, Tile, TileLoop};
 use crate::backend::Interrupt;
 use crate::rng;
 
+/// Operands or results of a native call for which no memory is taken.
+const MOST_OF_CALL: usize = 12;
+
 /// A thread's place in a tile.
 pub(super) struct Frame<'a> {
     pub(super) tile: &'a Tile,
@@ -254,9 +257,16 @@ impl Frame<'_> {
             }
             Instr::Gather { dst, table, n, index } => self.gather(*dst, table, *n, index),
             Instr::Call { native, src, dst } => {
-                let inputs: Vec<&[f32]> = src.iter().map(|r| self.reg(*r)).collect();
-                let mut outputs: Vec<&mut [f32]> = dst.iter().map(|r| self.reg_mut(*r)).collect();
-                native.run(isa, self.lanes, &inputs, &mut outputs);
+                if src.len().max(dst.len()) > MOST_OF_CALL {
+                    let inputs: Vec<&[f32]> = src.iter().map(|r| self.reg(*r)).collect();
+                    let mut outputs: Vec<&mut [f32]> = dst.iter().map(|r| self.reg_mut(*r)).collect();
+                    return native.run(isa, self.lanes, &inputs, &mut outputs);
+                }
+                let mut inputs: [&[f32]; MOST_OF_CALL] = [&[]; MOST_OF_CALL];
+                let mut outputs: [&mut [f32]; MOST_OF_CALL] = std::array::from_fn(|_| &mut [][..]);
+                inputs.iter_mut().zip(src).for_each(|(input, reg)| *input = self.reg(*reg));
+                outputs.iter_mut().zip(dst).for_each(|(output, reg)| *output = self.reg_mut(*reg));
+                native.run(isa, self.lanes, &inputs[..src.len()], &mut outputs[..dst.len()]);
             }
             Instr::RowSum { terminal, src } => {
                 let t = &self.tile.terminals[*terminal];
