@@ -11,6 +11,10 @@ pub struct Census {
     /// Products of as many outputs that stay on lanes, the slower way: outputs that fill no registers, or results of
     /// which other work wants parts.
     pub lane_layers: usize,
+    /// Loops that play environments in a tile: all that their steps share, such as turned weights, is made once.
+    pub plays_in_tiles: usize,
+    /// Loops that play environments step by step, each by kernels of its own.
+    pub plays_by_steps: usize,
 }
 
 impl std::ops::AddAssign for Census {
@@ -18,5 +22,7 @@ impl std::ops::AddAssign for Census {
         self.optimiser_steps += other.optimiser_steps;
         self.row_layers += other.row_layers;
         self.lane_layers += other.lane_layers;
+        self.plays_in_tiles += other.plays_in_tiles;
+        self.plays_by_steps += other.plays_by_steps;
     }
 }

@@ -1,7 +1,7 @@
 //! The steps that a schedule is lowered to: they work on values in memory.
 
 use super::buffer::Words;
-use super::tile::{Tile, Workspace};
+use super::tile::{Tile, Workspace, plays};
 use super::values::{Storage, ValueId, View};
 use crate::backend::Census;
 use crate::tensor::{DType, NodeId, Op};
@@ -87,12 +87,24 @@ impl Lowered {
         let mut census = Census::default();
         for step in &self.steps {
             match step {
-                LoweredStep::Scan(scan) => census += scan.body.census(),
+                LoweredStep::Scan(scan) => {
+                    census += scan.body.census();
+                    census.plays_by_steps += usize::from(scan.body.plays());
+                }
                 LoweredStep::Tile(tile) => census += tile.census(),
                 _ => {}
             }
         }
         census
+    }
+
+    /// Tells whether environments are stepped.
+    fn plays(&self) -> bool {
+        self.steps.iter().any(|step| match step {
+            LoweredStep::Scan(scan) => scan.body.plays(),
+            LoweredStep::Tile(tile) => plays(&tile.code),
+            _ => false,
+        })
     }
 }
 

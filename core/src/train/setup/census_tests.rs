@@ -30,6 +30,10 @@ const LANES: [(&str, usize); 9] = [
     ("pearl-", 15),
 ];
 
+/// Beginnings of the names of presets that play step by step: between steps they learn, or draw a new machine where an
+/// episode ends. All others play a rollout in one tile.
+const BY_STEPS: [&str; 6] = ["dqn-", "dql-", "ddpg-", "td3-", "sac-", "ppo-qube-swing-up:dt=0.01,randomised"];
+
 #[test]
 fn presets_have_the_kernels_that_make_their_speed() {
     let device = Device::cpu(1);
@@ -44,5 +48,8 @@ fn presets_have_the_kernels_that_make_their_speed() {
         assert_eq!(census.row_layers == 0, NARROW.contains(&preset.algorithm), "{name}: {census:?}");
         let most = LANES.iter().find(|(start, _)| name.starts_with(start)).map_or(0, |(_, most)| *most);
         assert!(census.lane_layers <= most, "{name}: {census:?}");
+        let by_steps = BY_STEPS.iter().any(|start| name.starts_with(start));
+        assert_eq!(census.plays_by_steps > 0, by_steps, "{name}: {census:?}");
+        assert!(by_steps || census.plays_in_tiles > 0, "{name}: {census:?}");
     }
 }

@@ -269,7 +269,7 @@ unsafe fn sums_body(to: *mut f32, x: *const f32, n: usize, list: &RowList) {
             }
             finish(Reduction::Sum, &acc)
         };
-        let filled = if n <= 4 {
+        let filled = if cfg!(not(target_arch = "wasm32")) && n <= 4 {
             // A block put together in a register, as in `first`.
             let some: [f32; 4] = std::array::from_fn(|row| sum(row.min(n - 1)));
             let block: Block = std::array::from_fn(|lane| some[lane.min(3)]);

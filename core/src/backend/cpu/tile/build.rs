@@ -53,7 +53,7 @@ pub struct Builder {
     pub stacked: FxHashMap<NodeId, (Stacked, usize)>,
     /// Stacked outputs of loops that are in an open one: the value of the outermost loop that they are rows of, and the
     /// distances of the open loops' steps in it.
-    pub nested: FxHashMap<NodeId, (ValueId, Vec<usize>)>,
+    pub nested: Vec<(NodeId, ValueId, Vec<usize>)>,
     /// Open loops.
     pub depth: usize,
     /// The deepest nesting.
@@ -97,7 +97,7 @@ impl Builder {
             map: FxHashMap::default(),
             loads: Vec::new(),
             stacked: FxHashMap::default(),
-            nested: FxHashMap::default(),
+            nested: Vec::new(),
             depth: 0,
             deepest: 0,
             terminals: Vec::new(),

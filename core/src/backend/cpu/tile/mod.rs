@@ -37,6 +37,9 @@ pub use majors::Major;
 pub use optimiser::find as find_updates;
 pub use shares::Workspace;
 
+/// Operands, or results, of a native call in a tile at most.
+const MOST_OF_CALL: usize = 12;
+
 /// A sum over rows.
 #[derive(Clone, Debug)]
 pub struct Terminal {
@@ -69,12 +72,24 @@ impl Tile {
                     Major::Rows => census.row_layers += 1,
                     Major::Lanes => census.lane_layers += 1,
                 },
-                Instr::Loop(l) => census += self.census_of(&l.code),
+                Instr::Loop(l) => {
+                    census += self.census_of(&l.code);
+                    census.plays_in_tiles += usize::from(l.level == 0 && plays(&l.code));
+                }
                 _ => {}
             }
         }
         census
     }
+}
+
+/// Tells whether instructions step environments.
+pub fn plays(code: &[Instr]) -> bool {
+    code.iter().any(|instr| match instr {
+        Instr::Call { .. } => true,
+        Instr::Loop(l) => plays(&l.code),
+        _ => false,
+    })
 }
 
 /// A group of nodes compiled for tiles of rows.

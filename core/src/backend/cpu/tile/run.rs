@@ -15,12 +15,9 @@ use super::super::simd::rows::{sum_rows, turn_rows, turn_sums};
 use super::link::link;
 use super::linked::{RegisterPlaces, TilePart};
 use super::shares::{Desk, Shares, Workspace};
-use super::{Instr, Major, Mem, Opnd, Reg, Table, Tile, TileLoop};
+use super::{Instr, MOST_OF_CALL, Major, Mem, Opnd, Reg, Table, Tile, TileLoop};
 use crate::backend::Interrupt;
 use crate::rng;
-
-/// Operands or results of a native call for which no memory is taken.
-const MOST_OF_CALL: usize = 12;
 
 /// A thread's place in a tile.
 pub(super) struct Frame<'a> {
@@ -257,11 +254,6 @@ impl Frame<'_> {
             }
             Instr::Gather { dst, table, n, index } => self.gather(*dst, table, *n, index),
             Instr::Call { native, src, dst } => {
-                if src.len().max(dst.len()) > MOST_OF_CALL {
-                    let inputs: Vec<&[f32]> = src.iter().map(|r| self.reg(*r)).collect();
-                    let mut outputs: Vec<&mut [f32]> = dst.iter().map(|r| self.reg_mut(*r)).collect();
-                    return native.run(isa, self.lanes, &inputs, &mut outputs);
-                }
                 let mut inputs: [&[f32]; MOST_OF_CALL] = [&[]; MOST_OF_CALL];
                 let mut outputs: [&mut [f32]; MOST_OF_CALL] = std::array::from_fn(|_| &mut [][..]);
                 inputs.iter_mut().zip(src).for_each(|(input, reg)| *input = self.reg(*reg));

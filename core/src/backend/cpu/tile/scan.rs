@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 use super::super::lowering::Lowering;
 use super::build::{Builder, Fit, Loc, Stacked, Unfit};
 use super::domain::Lead;
-use super::{Instr, Opnd, Reg, Table, TileLoop};
+use super::{Instr, MOST_OF_CALL, Opnd, Reg, Table, TileLoop};
 use crate::program::KernelSchedule;
 use crate::tensor::op::Scan;
 use crate::tensor::{Graph, NodeId, Op};
@@ -108,27 +108,27 @@ impl Builder {
         carries: &[(Reg, Opnd)],
     ) -> Fit<Vec<Opnd>> {
         let outs = low.outs_of(id, scan.body.outs.len());
-        let (mut stores, mut nested) = (Vec::new(), Vec::new());
+        let mut stores = Vec::new();
         for (out, inner) in outs.iter().zip(&scan.body.outs).skip(scan.carries) {
-            let (value, mut time) = match self.nested.remove(out) {
-                Some(place) => place,
+            let (value, mut time) = match self.nested.iter().position(|(node, ..)| node == out) {
+                Some(i) => {
+                    let (_, value, time) = self.nested.remove(i);
+                    (value, time)
+                }
                 None => (self.pend(low, *out), vec![0; self.depth - 1]),
             };
             time.push(low.graph.nodes[*inner as usize].len());
-            if is_stacked(low.graph, *inner) {
-                // The loop inside writes its steps to where they stay.
-                if self.nested.insert(*inner, (value, time)).is_some() {
-                    return Err(Unfit);
-                }
-                nested.push(*inner);
-            } else {
-                stores.push((*inner, value, time));
+            // A loop inside writes its steps to where they stay.
+            match is_stacked(low.graph, *inner) {
+                true => self.nested.push((*inner, value, time)),
+                false => stores.push((*inner, value, time)),
             }
         }
+        let others = self.nested.len() - (outs.len() - scan.carries - stores.len());
         for kernel in &schedule.kernels {
             self.kernel(low, &kernel.nodes, kernel.body.as_deref())?;
         }
-        if nested.iter().any(|inner| self.nested.contains_key(inner)) {
+        if self.nested.len() > others {
             return Err(Unfit); // No loop has written it.
         }
         for (inner, value, time) in stores {
@@ -173,7 +173,7 @@ impl Builder {
     fn call(&mut self, low: &mut Lowering<'_>, id: NodeId) -> Fit<()> {
         let node = low.graph.nodes[id as usize].clone();
         let Op::Call(call) = &node.op else { return Err(Unfit) };
-        if self.domain.flat {
+        if self.domain.flat || node.src.len().max(call.body.outs.len()) > MOST_OF_CALL {
             return Err(Unfit);
         }
         let mut src = Vec::new();
