@@ -342,11 +342,10 @@ impl Frame<'_> {
         }
     }
 
-    /// Row `r`, of `m` values, of an operand that is row-major, or has one number for a row, or is the same for all.
+    /// Row `r`, of `m` values, of an operand that is row-major or a part of such a register, or the same for all rows.
     #[inline(never)]
     fn row_of<'s>(&self, o: &Opnd, r: usize, m: usize) -> Operand<'s> {
         match o {
-            Opnd::Reg(reg, Table::Repeat { at, .. }) => Operand::Splat(self.reg(*reg)[at * self.lanes + r]),
             Opnd::Reg(reg, table) => {
                 let whole: &'s [f32] = self.reg(*reg);
                 Operand::Slice(&whole[r * self.tile.registers[*reg].1 + table.at(0)..][..m])

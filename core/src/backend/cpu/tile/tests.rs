@@ -276,7 +276,8 @@ fn lasting_noise(cx: &mut Context, s: usize, n: usize, actions: usize) {
             let h = c[0].matmul(w1).tanh();
             let moved = |a: usize| (noise.slice(2, a * width, (a + 1) * width) * h).sum_keep(2);
             let action = h.matmul(w2) + Tensor::concat(&(0..actions).map(moved).collect::<Vec<_>>(), 2);
-            let spread = h.square().matmul(w2);
+            // A part of a row in work that no chain does.
+            let spread = h.square().matmul(w2) + noise.slice(2, 0, width).max(h).sum_keep(2);
             let next = (c[0] * 0.5 + action.sum_keep(2) * 0.1).tanh();
             let kept = t.eq(Tensor::constant_u32(2)).broadcast_to(&[s, n, 1]).select(spread.sum_keep(2), c[1]);
             Loop { carry: vec![next, kept], ys: vec![action, spread] }
