@@ -6,6 +6,8 @@
 pub struct Census {
     /// Steps of optimisers and of averages that one kernel makes.
     pub optimiser_steps: usize,
+    /// Sums of squares, such as the norm of all gradients, that the kernel makes that completes what it squares.
+    pub gradient_norms: usize,
     /// Products of 16 outputs or more in tiles, computed row by row.
     pub row_layers: usize,
     /// Products of as many outputs that stay on lanes, the slower way: outputs that fill no registers, or results of
@@ -20,6 +22,7 @@ pub struct Census {
 impl std::ops::AddAssign for Census {
     fn add_assign(&mut self, other: Census) {
         self.optimiser_steps += other.optimiser_steps;
+        self.gradient_norms += other.gradient_norms;
         self.row_layers += other.row_layers;
         self.lane_layers += other.lane_layers;
         self.plays_in_tiles += other.plays_in_tiles;

@@ -76,7 +76,9 @@ tree!(GradientMoments: m, v, scale);
 impl Adam {
     /// One step against the gradient: the new θ and memory. `theta, grad: [S, P]`; `learning_rate`: `[]` or `[S, 1]`.
     ///
-    /// m ← β₁ m + (1 − β₁) g, v ← β₂ v + (1 − β₂) g², θ ← θ − α m̂ / (√v̂ + ε)
+    /// m ← β₁ m + (1 − β₁) g, v ← β₂ v + (1 − β₂) g², θ ← θ − α m̂ / (√v̂ + ε), where m and v below 2⁻¹²⁶ become 0:
+    /// units that a gradient no longer reaches would else keep subnormal moments, which no θ feels and each step pays
+    /// for.
     #[track_caller]
     pub fn step(
         &self,
@@ -86,7 +88,8 @@ impl Adam {
         learning_rate: Tensor,
     ) -> (Tensor, GradientMoments) {
         let m = state.m * self.beta1 + grad * (1.0 - self.beta1);
-        let v = state.v * self.beta2 + grad.square() * (1.0 - self.beta2);
+        let m = if self.beta1 > 0.0 { m.without_subnormals() } else { m };
+        let v = (state.v * self.beta2 + grad.square() * (1.0 - self.beta2)).without_subnormals();
         let decay = Tensor::literal_f32(&[self.beta1, self.beta2]);
         let gain = Tensor::literal_f32(&[1.0 - self.beta1, 1.0 - self.beta2]);
         let scale = state.scale * decay + gain;

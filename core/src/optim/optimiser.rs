@@ -33,7 +33,7 @@ impl Optimiser {
         match self {
             Optimiser::Adam(adam) => adam.step(theta, grad, state, learning_rate),
             Optimiser::Momentum(momentum) => {
-                let m = state.m * *momentum + grad;
+                let m = (state.m * *momentum + grad).without_subnormals();
                 // Above 0 after the first step, as Adam's: so a snapshot tells a memory that was used from a new one.
                 let scale = state.scale * 0.5 + 0.5;
                 (theta - m * learning_rate, GradientMoments { m, scale, ..state })

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use super::steps::{Lowered, LoweredStep, ScanStep};
-use super::tile::{Instr, Mem, Opnd};
+use super::tile::{Instr, Mem, Opnd, Tile};
 use super::values::{Storage, ValueId, View};
 use crate::tensor::Op;
 
@@ -13,8 +13,10 @@ pub(super) enum Read<'a> {
     Rows(&'a Mem),
     /// The first value of a carry, all of it.
     Init(ValueId),
-    /// Read in any other way.
+    /// Read in any other way, before a tile's sums are written.
     Any,
+    /// Read at the end.
+    Last,
 }
 
 impl Lowered {
@@ -61,7 +63,8 @@ impl Lowered {
                         && match how {
                             Read::Rows(mem) => rows_fit(step, value, mem),
                             Read::Init(kept) => kept == value,
-                            Read::Any => terminal(step, value),
+                            Read::Any => written_last(step, value),
+                            Read::Last => false,
                         };
                 }
             });
@@ -92,18 +95,25 @@ impl ScanStep {
 }
 
 /// Tells whether a step writes a value.
-fn writes(step: &LoweredStep, value: ValueId) -> bool {
+pub(super) fn writes(step: &LoweredStep, value: ValueId) -> bool {
     match step {
         LoweredStep::Copy { dst, .. } => *dst == value,
         LoweredStep::Node(n) => n.dst.contains(&value),
         LoweredStep::Scan(s) => s.carries.iter().any(|c| c.kept == value) || s.ys.iter().any(|y| y.0 == value),
-        LoweredStep::Tile(t) => terminal(step, value) || store(&t.code, value).is_some(),
+        LoweredStep::Tile(t) => {
+            terminal(step, value) || store(&t.code, value).is_some() || t.squares.iter().any(|sum| sum.dst == value)
+        }
     }
 }
 
 /// Tells whether a value is a sum over rows that this step's tile writes when it has read all rows.
 fn terminal(step: &LoweredStep, value: ValueId) -> bool {
     matches!(step, LoweredStep::Tile(t) if t.terminals.iter().any(|t| t.dst == value))
+}
+
+/// Tells whether a value is written when this step's tile has read all rows.
+fn written_last(step: &LoweredStep, value: ValueId) -> bool {
+    terminal(step, value) && !matches!(step, LoweredStep::Tile(tile) if store(&tile.code, value).is_some())
 }
 
 fn store(code: &[Instr], value: ValueId) -> Option<&Mem> {
@@ -115,13 +125,14 @@ fn store(code: &[Instr], value: ValueId) -> Option<&Mem> {
     })
 }
 
-/// Tells whether reading `mem` by rows sees only the row that the store of `value` writes afterwards.
+/// Tells whether reading `mem` by rows sees only the row that the store of `value` writes afterwards. A tile that writes
+/// parts of a concatenation may do so before it has read all others.
 fn rows_fit(step: &LoweredStep, value: ValueId, mem: &Mem) -> bool {
     let LoweredStep::Tile(tile) = step else { return false };
-    if terminal(step, value) {
-        return true;
+    let Some(dst) = store(&tile.code, value) else { return written_last(step, value) };
+    if dst.offset > 0 || writes_parts(tile, value) {
+        return false;
     }
-    let Some(dst) = store(&tile.code, value) else { return false };
     // A step that is not made leaves the old value of the same number.
     let apart =
         |instr: &Instr| matches!(instr, Instr::Update(update) if update.replaced(value).is_some_and(|old| old != mem));
@@ -160,8 +171,17 @@ pub(super) fn reads<'a>(step: &'a LoweredStep, f: &mut dyn FnMut(ValueId, Read<'
                 }
             }
         }
-        LoweredStep::Tile(t) => tile_reads(&t.code, f),
+        LoweredStep::Tile(t) => {
+            tile_reads(&t.code, f);
+            t.squares.iter().for_each(|sum| f(sum.src, Read::Last));
+        }
     }
+}
+
+/// Tells whether a tile writes a value in more than one part.
+fn writes_parts(tile: &Tile, value: ValueId) -> bool {
+    let stores = tile.code.iter().filter(|instr| matches!(instr, Instr::Store { dst, .. } if dst.value == value));
+    stores.count() + tile.terminals.iter().filter(|terminal| terminal.dst == value).count() > 1
 }
 
 fn tile_reads<'a>(code: &'a [Instr], f: &mut dyn FnMut(ValueId, Read<'a>)) {

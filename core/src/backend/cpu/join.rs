@@ -1,20 +1,36 @@
-//! Parts of a concatenation computed in their place: sums over rows, such as the gradients of weights and biases.
+//! Parts of a concatenation computed in their place, such as the gradients of weights, biases and scales.
 
 use rustc_hash::FxHashMap;
 
 use super::elide::reads;
 use super::steps::{Lowered, LoweredStep};
+use super::tile::{Instr, Tile};
 use super::values::{Storage, ValueId, View};
 use crate::tensor::Op;
 
+/// A place in a concatenation.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// The concatenation.
+    whole: ValueId,
+    /// Position of the part's first element.
+    offset: usize,
+    /// Elements per group of the part.
+    size: usize,
+    /// Elements per group of the whole.
+    width: usize,
+    /// Groups.
+    groups: usize,
+}
+
 impl Lowered {
-    /// Let sums over rows that only a concatenation along the last of two axes reads be written to their part of it.
-    /// `kept` are values that are read once the steps have run.
-    pub fn join_terminals(&mut self, kept: &[ValueId]) {
+    /// Let tiles write what only a concatenation along the last of two axes reads to its part of it: sums over rows, and
+    /// results of rows. `kept` are values that are read once the steps have run.
+    pub fn join_parts(&mut self, kept: &[ValueId]) {
         let mut readers: FxHashMap<ValueId, usize> = FxHashMap::default();
         kept.iter().for_each(|value| *readers.entry(*value).or_default() += 1);
         self.steps.iter().for_each(|step| reads(step, &mut |value, _| *readers.entry(value).or_default() += 1));
-        // Values of which terminals write parts.
+        // Values of which tiles write parts.
         let mut joined: Vec<ValueId> = Vec::new();
         for at in 0..self.steps.len() {
             let LoweredStep::Node(node) = &self.steps[at] else { continue };
@@ -27,22 +43,23 @@ impl Lowered {
             let mut places = Vec::new();
             for (i, view) in node.src.iter().enumerate() {
                 if readers.get(&view.value) == Some(&1) && self.is_whole_temp(view) && !joined.contains(&view.value) {
-                    places.push((i, view.value, offset));
+                    places.push((i, view.value, Place { whole, offset, size: view.shape[1], width, groups }));
                 }
                 offset += view.shape[1];
             }
-            for (i, value, offset) in places {
-                let terminals = self.steps[..at].iter_mut().filter_map(|step| match step {
-                    LoweredStep::Tile(tile) => Some(&mut tile.terminals),
-                    _ => None,
+            for (i, value, place) in places {
+                let moved = self.steps[..at].iter_mut().any(|step| match step {
+                    LoweredStep::Tile(tile) => tile.write_to(value, place),
+                    _ => false,
                 });
-                let Some(terminal) = terminals.flatten().find(|terminal| terminal.dst == value) else { continue };
-                (terminal.dst, terminal.offset, terminal.group) = (whole, offset, width);
-                let shape = vec![groups, terminal.size];
+                if !moved {
+                    continue;
+                }
                 self.storage[value] = Storage::Temp(0);
                 joined.push(whole);
                 if let LoweredStep::Node(node) = &mut self.steps[at] {
-                    node.src[i] = View { value: whole, offset, shape, strides: vec![width, 1] };
+                    let (shape, strides) = (vec![groups, place.size], vec![width, 1]);
+                    node.src[i] = View { value: whole, offset: place.offset, shape, strides };
                 }
             }
         }
@@ -53,5 +70,26 @@ impl Lowered {
             }
             _ => true,
         });
+    }
+}
+
+impl Tile {
+    /// Write a value to its place in a concatenation. Returns whether this tile writes it, and can.
+    fn write_to(&mut self, value: ValueId, place: Place) -> bool {
+        if let Some(terminal) = self.terminals.iter_mut().find(|terminal| terminal.dst == value) {
+            (terminal.dst, terminal.offset, terminal.group) = (place.whole, place.offset, place.width);
+            return true;
+        }
+        let dst = self.code.iter_mut().find_map(|instr| match instr {
+            Instr::Store { dst, .. } if dst.value == value => Some(dst),
+            _ => None,
+        });
+        let Some(dst) = dst else { return false };
+        // Rows of several groups that share a tile are at one distance in the part, but not in the whole.
+        if place.groups > 1 && (self.groups != place.groups || dst.group != place.size) {
+            return false;
+        }
+        (dst.value, dst.offset, dst.group) = (place.whole, place.offset + dst.offset, place.width);
+        true
     }
 }

@@ -20,7 +20,8 @@ pub fn lower(plan: &Plan, tiles: bool, threads: usize) -> Result<Lowered> {
     this.replacing = plan.results.iter().flat_map(|(node, arg)| replacing(&plan.graph, *node, *arg)).collect();
     this.schedule(&plan.schedule, &outs)?;
     this.results(&plan.results)?;
-    this.out.join_terminals(&[]);
+    this.out.join_parts(&[]);
+    this.out.join_squares();
     this.out.elide_results();
     Ok(this.out)
 }
@@ -197,7 +198,8 @@ impl<'a> Lowering<'a> {
         body.schedule(schedule, &scan.body.outs)?;
         let outs: Vec<View> = scan.body.outs.iter().map(|o| body.view(*o)).collect::<Result<_>>()?;
         let read: Vec<ValueId> = outs.iter().map(|view| view.value).collect();
-        body.out.join_terminals(&read);
+        body.out.join_parts(&read);
+        body.out.join_squares();
         let kept = self.outs(id, scan.body.outs.len());
         let mut carries = Vec::new();
         for i in 0..n {

@@ -38,6 +38,7 @@ mod lower;
 mod lowering;
 mod memory;
 mod node;
+mod norm;
 mod order;
 mod run;
 pub mod simd;

@@ -9,8 +9,8 @@ use crate::train::{Setup, presets};
 /// Algorithms without an optimiser of gradients.
 const WITHOUT: [&str; 4] = ["ars", "cem", "cma-es", "nop"];
 
-/// Presets without one: a critic that is solved for beside a trust region, and ten parameters, too few for a kernel.
-const OTHERS: [&str; 2] = ["rl2-trpo-half-cheetah-vel", "openai-es-cartpole"];
+/// Presets without one: ten parameters are too few for a kernel.
+const OTHERS: [&str; 1] = ["openai-es-cartpole"];
 
 /// Presets without wide layers, or whose candidates have matrices of their own.
 const NARROW: [&str; 4] = ["ars", "cem", "cma-es", "openai-es"];

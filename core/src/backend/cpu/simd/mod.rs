@@ -24,6 +24,7 @@ mod product;
 pub mod reduce;
 pub mod row_product;
 pub mod rows;
+pub mod squares;
 pub mod strided;
 mod sum;
 pub mod update;

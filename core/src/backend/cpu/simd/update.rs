@@ -3,15 +3,15 @@
 //! Each operation rounds as the elementwise one that it stands for, in the order of the formulas of
 //! [`crate::optim`] and [`crate::learn`]: the bits are those of one operation after the other.
 
-use super::lanes::{Block, Contiguous, LANES, LaneSource, choose, keep_blocks, lanes1, lanes2};
+use super::lanes::{Block, Contiguous, LANES, Lane1, LaneSource, choose, keep_blocks, lanes1, lanes2};
 use super::{ops, per_isa};
 use crate::backend::cpu::simd::isa::Isa;
 
 /// A formula, with what it reads and the numbers that all its rows share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// m ← β₁ m + (1 − β₁) g, v ← β₂ v + (1 − β₂) g², θ ← θ − α m / (√(c v) + ε), where g is scaled: it reads g, m, v
-    /// and θ, with the scale of g, α, c, ε, β₂, 1 − β₂, β₁ and 1 − β₁.
+    /// m ← β₁ m + (1 − β₁) g, v ← β₂ v + (1 − β₂) g², θ ← θ − α m / (√(c v) + ε), where g is scaled and subnormal m and
+    /// v are 0: it reads g, m, v and θ, with the scale of g, α, c, ε, β₂, 1 − β₂, β₁ and 1 − β₁.
     Adam,
     /// As Adam, with m ← g.
     RmsProp,
@@ -155,6 +155,21 @@ fn sub(a: Block, b: Block) -> Block {
     add(a, lanes1::<ops::Neg>(b))
 }
 
+/// x, but 0 where it is subnormal.
+struct Normal;
+
+impl Lane1 for Normal {
+    #[inline(always)]
+    fn apply(x: f32) -> f32 {
+        if x.abs() < f32::MIN_POSITIVE { 0.0 } else { x }
+    }
+}
+
+#[inline(always)]
+fn normal(x: Block) -> Block {
+    lanes1::<Normal>(x)
+}
+
 struct AdamFormula;
 struct MomentumFormula;
 struct DescentFormula;
@@ -165,8 +180,8 @@ impl Formula<4, 3> for AdamFormula {
     fn apply([g, m, v, theta]: [Block; 4], shared: &[Block; NUMBERS]) -> [Block; 3] {
         let [scale, rate, correction, eps, keep_v, gain_v, keep_m, gain_m, is_gradient] = *shared;
         let g = mul(g, scale);
-        let m = choose(is_gradient, g, add(mul(m, keep_m), mul(g, gain_m)));
-        let v = add(mul(v, keep_v), mul(mul(g, g), gain_v));
+        let m = choose(is_gradient, g, normal(add(mul(m, keep_m), mul(g, gain_m))));
+        let v = normal(add(mul(v, keep_v), mul(mul(g, g), gain_v)));
         let root = lanes1::<ops::Sqrt>(mul(v, correction));
         let step = mul(mul(m, rate), lanes1::<ops::Recip>(add(root, eps)));
         [m, v, sub(theta, step)]
@@ -177,7 +192,7 @@ impl Formula<3, 2> for MomentumFormula {
     #[inline(always)]
     fn apply([g, m, theta]: [Block; 3], shared: &[Block; NUMBERS]) -> [Block; 2] {
         let [scale, rate, keep, ..] = *shared;
-        let m = add(mul(m, keep), mul(g, scale));
+        let m = normal(add(mul(m, keep), mul(g, scale)));
         [m, sub(theta, mul(m, rate))]
     }
 }

@@ -321,6 +321,7 @@ fn commit(low: &mut Lowering<'_>, mut builder: Builder, kernels: &[Kernel], take
         blocks,
         code,
         terminals,
+        squares: Vec::new(),
         work: builder.work,
         depth: builder.deepest,
         linked: std::sync::OnceLock::new(),

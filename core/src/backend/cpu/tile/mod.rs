@@ -28,6 +28,7 @@ mod shares;
 #[cfg(test)]
 mod tests;
 
+use super::simd::elementwise::BinaryOp;
 use super::values::ValueId;
 use crate::backend::Census;
 
@@ -57,10 +58,45 @@ pub struct Terminal {
     pub turned: bool,
 }
 
+/// A sum of squares of rows in memory, such as those of all gradients, that a tile makes once it has written them.
+#[derive(Clone, Debug)]
+pub struct Squares {
+    /// The values that are squared: `len` per group.
+    pub src: ValueId,
+    /// Position of the first.
+    pub offset: usize,
+    /// Distance of groups.
+    pub group: usize,
+    /// Values per group.
+    pub len: usize,
+    /// Groups.
+    pub groups: usize,
+    /// The value that gets the sums: `[groups, 1]`.
+    pub dst: ValueId,
+}
+
 impl Tile {
+    /// The sum of squares that is all that this tile computes, if it is so short that one thread makes it.
+    pub fn only_squares(&self) -> Option<Squares> {
+        let [Instr::Load { dst: row, src }, Instr::Binary { op: BinaryOp::Mul, dst: square, a, b }, last] =
+            &self.code[..]
+        else {
+            return None;
+        };
+        let ([sum], Instr::RowSum { terminal: 0, src: summed }) = (&self.terminals[..], last) else { return None };
+        let one = Table::Dense { start: 0, len: 1 };
+        let all = summed == square && *a == Opnd::Reg(*row, one.clone()) && a == b;
+        let plain = src.row == 1 && src.per == 0 && src.table == one && (sum.offset, sum.size) == (0, 1);
+        let (groups, len) = (self.groups, self.rows);
+        let fits = all && plain && (groups == 1 || sum.group == 1) && self.shares(usize::MAX).workers == 1;
+        fits.then_some(Squares { src: src.value, offset: src.offset, group: src.group, len, groups, dst: sum.dst })
+    }
+
     /// Numbers of kernels for whole formulas and of wide layers.
     pub fn census(&self) -> Census {
-        self.census_of(&self.code)
+        let mut census = self.census_of(&self.code);
+        census.gradient_norms += self.squares.len();
+        census
     }
 
     fn census_of(&self, code: &[Instr]) -> Census {
@@ -111,6 +147,8 @@ pub struct Tile {
     pub code: Vec<Instr>,
     /// Sums over rows.
     pub terminals: Vec<Terminal>,
+    /// Sums of squares of what this tile completes.
+    pub squares: Vec<Squares>,
     /// Rough number of operations per row.
     pub work: usize,
     /// Nesting of loops.

@@ -147,7 +147,7 @@ impl Finder<'_> {
         let (root, eps) = self.plus_shared(divisor)?;
         let corrected = self.unary(Unary::Sqrt, root)?;
         self.inner.extend([inverse, divisor, root]);
-        let (v, correction) = self.maybe_scaled(corrected, |this, v| this.binary(Binary::Add, v).is_some());
+        let (v, correction) = self.maybe_scaled(corrected, |this, v| this.decayed(v).is_some());
         let (old_v, v_keep, gained) = self.decayed(v)?;
         let (square, v_gain) = self.maybe_scaled(gained, |this, x| this.square(x).is_some());
         let scaled = self.square(square)?;
@@ -217,12 +217,29 @@ impl Finder<'_> {
         Some((id, kept))
     }
 
-    /// The operands of `old · keep + gained`.
+    /// The operands of `old · keep + gained`, which is 0 where it would be subnormal.
     fn decayed(&mut self, id: NodeId) -> Option<(NodeId, NodeId, NodeId)> {
-        let (decayed, gained) = self.binary(Binary::Add, id)?;
+        let sum = self.without_subnormals(id)?;
+        let (decayed, gained) = self.binary(Binary::Add, sum)?;
         let (old, keep) = self.scaled(decayed)?;
-        self.inner.push(decayed);
+        self.inner.extend([sum, decayed]);
         Some((old, keep, gained))
+    }
+
+    /// The x of [`Tensor::without_subnormals`](crate::Tensor::without_subnormals).
+    fn without_subnormals(&mut self, id: NodeId) -> Option<NodeId> {
+        let node = &self.low.graph.nodes[id as usize];
+        let ([is_less, zero, x], Op::Select, true) = (&node.src[..], &node.op, self.units.contains_key(&id)) else {
+            return None;
+        };
+        let (size, least) = self.binary(Binary::Lt, *is_less)?;
+        let (positive, negative) = self.binary(Binary::Max, size)?;
+        let constants = [*zero, least].map(|id| self.low.constant(id));
+        let fits = positive == *x
+            && self.unary(Unary::Neg, negative) == Some(*x)
+            && constants == [Some(0), Some(f32::MIN_POSITIVE.to_bits())];
+        self.inner.extend([*is_less, size, negative]);
+        fits.then_some(*x)
     }
 
     /// The factor that all rows share, if there is one, and what it scales, if that is as it should be.
@@ -319,6 +336,7 @@ impl Lowering<'_> {
             blocks: 0,
             code: vec![Instr::Update(Box::new(Update { rule: found.rule, src, dst, shared, go }))],
             terminals: Vec::new(),
+            squares: Vec::new(),
             work: WORK,
             depth: 0,
             linked: std::sync::OnceLock::new(),

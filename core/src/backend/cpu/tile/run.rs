@@ -12,6 +12,7 @@ use super::super::simd::permutation::permutation;
 use super::super::simd::reduce::{Reduction, accumulate_rows, finish_rows, reduce_outer};
 use super::super::simd::row_product::row_product;
 use super::super::simd::rows::{sum_rows, turn_rows, turn_sums};
+use super::super::simd::squares::squares;
 use super::link::link;
 use super::linked::{RegisterPlaces, TilePart};
 use super::shares::{Desk, Shares, Workspace};
@@ -151,6 +152,12 @@ impl Tile {
                         out.iter_mut().zip(part).for_each(|(o, p)| *o += p);
                     }
                 }
+            }
+        }
+        for sum in &self.squares {
+            for g in 0..sum.groups {
+                let total = squares(isa, &mem.floats(sum.src)[sum.offset + g * sum.group..][..sum.len]);
+                mem.words_mut(sum.dst)[g] = total.to_bits();
             }
         }
         Ok(())
