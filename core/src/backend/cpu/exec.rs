@@ -141,7 +141,7 @@ impl Lowered {
                         mem.words_mut(*dst).copy_from_slice(&data);
                     }
                 }
-                LoweredStep::Node(step) => node::run(step, mem, run)?,
+                LoweredStep::Node(step) => node::run(step, mem, run, space)?,
                 LoweredStep::Scan(scan) => scan.run(mem, run)?,
                 LoweredStep::Tile(tile) => tile.run(mem, run, space)?,
             }

@@ -2,6 +2,7 @@
 
 use super::buffer::Words;
 use super::memory::Span;
+use super::product::product_scratch;
 use super::steps::{Lowered, LoweredStep};
 use super::values::{NO_NODE, Storage};
 use crate::program::{Footprint, Holds, Plan};
@@ -36,6 +37,8 @@ fn schedule(lowered: &Lowered, threads: usize, footprint: &mut Footprint) -> (u6
     }
     // Scratch is shared by all tiles of a schedule.
     let mut scratch: Vec<usize> = Vec::new();
+    // That of products outside of tiles, in each thread.
+    let mut packed = 0;
     let mut most = (0, NO_NODE);
     for step in &lowered.steps {
         let (moment, node) = match step {
@@ -44,7 +47,10 @@ fn schedule(lowered: &Lowered, threads: usize, footprint: &mut Footprint) -> (u6
                 let operands = || step.src.iter().map(|view| bytes(view.len())).fold(0, u64::saturating_add);
                 let result = bytes(step.shape.iter().product());
                 let moment = match &step.op {
-                    Op::MatMul { .. } => result.saturating_mul(2),
+                    Op::MatMul { ta, .. } => {
+                        packed = packed.max(product_scratch(step, *ta));
+                        0
+                    }
                     Op::Sum { .. } if step.src[0].is_contiguous() => result,
                     Op::Sum { .. } => operands().saturating_add(result),
                     Op::Call(_) => operands().saturating_mul(2),
@@ -82,6 +88,7 @@ fn schedule(lowered: &Lowered, threads: usize, footprint: &mut Footprint) -> (u6
             most = (moment, node);
         }
     }
+    footprint.add(bytes(packed.saturating_mul(threads)), Holds::Scratch);
     footprint.add(scratch.iter().map(|words| bytes(*words)).fold(0, u64::saturating_add), Holds::Scratch);
     most
 }

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::elide::reads;
-use super::steps::{Lowered, LoweredStep};
+use super::steps::{Lowered, LoweredStep, NodeStep};
 use super::tile::{Instr, Tile};
 use super::values::{Storage, ValueId, View};
 use crate::tensor::Op;
@@ -24,13 +24,13 @@ struct Place {
 }
 
 impl Lowered {
-    /// Let tiles write what only a concatenation along the last of two axes reads to its part of it: sums over rows, and
-    /// results of rows. `kept` are values that are read once the steps have run.
+    /// Let what only a concatenation along the last of two axes reads be written to its part of it: sums over rows,
+    /// results of rows, and products. `kept` are values that are read once the steps have run.
     pub fn join_parts(&mut self, kept: &[ValueId]) {
         let mut readers: FxHashMap<ValueId, usize> = FxHashMap::default();
         kept.iter().for_each(|value| *readers.entry(*value).or_default() += 1);
         self.steps.iter().for_each(|step| reads(step, &mut |value, _| *readers.entry(value).or_default() += 1));
-        // Values of which tiles write parts.
+        // Values of which other steps write parts.
         let mut joined: Vec<ValueId> = Vec::new();
         for at in 0..self.steps.len() {
             let LoweredStep::Node(node) = &self.steps[at] else { continue };
@@ -50,6 +50,7 @@ impl Lowered {
             for (i, value, place) in places {
                 let moved = self.steps[..at].iter_mut().any(|step| match step {
                     LoweredStep::Tile(tile) => tile.write_to(value, place),
+                    LoweredStep::Node(node) => node.write_to(value, place),
                     _ => false,
                 });
                 if !moved {
@@ -70,6 +71,18 @@ impl Lowered {
             }
             _ => true,
         });
+    }
+}
+
+impl NodeStep {
+    /// Write a product to its place in a concatenation. Returns whether this is its step, and can.
+    fn write_to(&mut self, value: ValueId, place: Place) -> bool {
+        let grouped = place.groups == 1 || self.shape.len() == 3 && self.shape[0] == place.groups;
+        let fits = matches!(self.op, Op::MatMul { .. }) && self.dst[0] == value && grouped;
+        if fits {
+            (self.dst[0], self.place) = (place.whole, (place.offset, (place.groups > 1).then_some(place.width)));
+        }
+        fits
     }
 }
 

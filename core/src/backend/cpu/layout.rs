@@ -36,6 +36,20 @@ pub fn row_major(shape: &[usize]) -> Vec<usize> {
     strides
 }
 
+/// Visit the positions of a strided tensor in row-major order.
+pub fn walk(shape: &[usize], strides: &[usize], offset: usize, visit: &mut impl FnMut(usize)) {
+    match (shape, strides) {
+        ([], _) => visit(offset),
+        ([n], [s]) => (0..*n).for_each(|i| visit(offset + i * s)),
+        ([n, shape @ ..], [s, strides @ ..]) => {
+            for i in 0..*n {
+                walk(shape, strides, offset + i * s, visit);
+            }
+        }
+        _ => {}
+    }
+}
+
 /// Access to `node` through its views, down to the first node of which `kept` says how it is in memory.
 ///
 /// # Errors

@@ -167,7 +167,8 @@ impl<'a> Lowering<'a> {
             },
             _ => (vec![self.keep(id)], Vec::new()),
         };
-        let step = NodeStep { id, op: node.op.clone(), dtype, src, dst, shape: node.shape.clone(), widths };
+        let step =
+            NodeStep { id, op: node.op.clone(), dtype, src, dst, place: (0, None), shape: node.shape.clone(), widths };
         self.out.steps.push(LoweredStep::Node(step));
         Ok(())
     }

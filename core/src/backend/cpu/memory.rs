@@ -93,6 +93,20 @@ impl<'a> Memory<'a> {
         bytemuck::cast_slice(self.words(value))
     }
 
+    /// Words of a value, to write, and those of others.
+    ///
+    /// # Panics
+    /// If the others are not apart from it.
+    pub fn apart<const N: usize>(&mut self, dst: ValueId, src: [ValueId; N]) -> (&mut [u32], [&[u32]; N]) {
+        let dst = self.spans[dst];
+        let src = src.map(|value| self.spans[value]);
+        let ends = |span: Span| span.ptr.wrapping_add(span.len);
+        let is_apart = |other: &Span| ends(*other) <= dst.ptr || ends(dst) <= other.ptr;
+        assert!(src.iter().all(is_apart), "a result lies apart from what it is computed from");
+        // SAFETY: they are apart, and `&mut self` is held as long as the slices.
+        unsafe { (dst.words_mut(), src.map(|span| span.words())) }
+    }
+
     /// Words of a value, to write.
     pub fn words_mut(&mut self, value: ValueId) -> &mut [u32] {
         // SAFETY: `&mut self` is held as long as the slice.

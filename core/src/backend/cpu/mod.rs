@@ -30,6 +30,8 @@ mod exec;
 mod footprint;
 pub(super) mod halt;
 mod join;
+#[cfg(test)]
+mod join_tests;
 mod layout;
 // With threads, and with sizes that WebAssembly cannot address.
 #[cfg(all(test, target_pointer_width = "64"))]
@@ -40,6 +42,7 @@ mod memory;
 mod node;
 mod norm;
 mod order;
+mod product;
 mod run;
 pub mod simd;
 mod steps;

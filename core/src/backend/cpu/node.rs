@@ -1,13 +1,14 @@
 //! One node at a time, for all its elements: the plain way, which every faster one must equal bit for bit.
 
-use super::halt::{Halt, Ran, copy, room, zeros};
+use super::halt::{Ran, copy, room, zeros};
+use super::layout::walk;
 use super::memory::Memory;
+use super::product::product;
 use super::run::Run;
-use super::simd::gemm::{GemmDims, gemm};
 use super::simd::isa::Isa;
 use super::simd::reduce::{Reduction, reduce, reduce_outer};
-use super::simd::strided::Strided;
 use super::steps::NodeStep;
+use super::tile::Workspace;
 use super::values::View;
 use crate::rng;
 use crate::tensor::{Binary, Op};
@@ -24,27 +25,11 @@ pub fn gather_view(mem: &Memory<'_>, view: &View) -> Ran<Vec<u32>> {
     Ok(out)
 }
 
-/// Visit the positions of a strided tensor in row-major order.
-fn walk(shape: &[usize], strides: &[usize], offset: usize, visit: &mut impl FnMut(usize)) {
-    match (shape, strides) {
-        ([], _) => visit(offset),
-        ([n], [s]) => (0..*n).for_each(|i| visit(offset + i * s)),
-        ([n, shape @ ..], [s, strides @ ..]) => {
-            for i in 0..*n {
-                walk(shape, strides, offset + i * s, visit);
-            }
-        }
-        _ => {}
-    }
-}
-
 /// Compute one node.
 #[inline(never)]
-pub fn run(step: &NodeStep, mem: &mut Memory<'_>, run: &Run<'_>) -> Ran<()> {
+pub fn run(step: &NodeStep, mem: &mut Memory<'_>, run: &Run<'_>, space: &mut Workspace) -> Ran<()> {
     if let Op::MatMul { ta, tb } = step.op {
-        let out = matmul(mem, step, [ta, tb], run)?;
-        mem.words_mut(step.dst[0]).copy_from_slice(bytemuck::cast_slice(&out));
-        return Ok(());
+        return product(mem, step, [ta, tb], run, space);
     }
     if let Op::Sum { axis } = step.op {
         let out = sum(mem, &step.src[0], axis, run.isa)?;
@@ -213,70 +198,4 @@ fn sum(mem: &Memory<'_>, src: &View, axis: usize, isa: Isa) -> Ran<Vec<f32>> {
 fn gather_sizes(src: &[usize], index: &[usize]) -> (usize, usize, usize) {
     let axis = index.len() - 1;
     (src[axis], index[axis], src[axis + 1..].iter().product())
-}
-
-/// Multiplications from which a product is shared by threads.
-const WORTH_A_THREAD: usize = 1 << 20;
-
-/// Multiplications of one thread after which it looks whether it should stop: a tenth of a second.
-const BREATH: usize = 1 << 31;
-
-#[inline(never)]
-fn matmul(mem: &Memory<'_>, step: &NodeStep, [ta, tb]: [bool; 2], run: &Run<'_>) -> Ran<Vec<f32>> {
-    let (a, b) = (&step.src[0], &step.src[1]);
-    let l = a.shape.len() - 2;
-    let (m, k) = if ta { (a.shape[l + 1], a.shape[l]) } else { (a.shape[l], a.shape[l + 1]) };
-    let n = step.shape[l + 1];
-    let (am, ak) = if ta { (a.strides[l + 1], a.strides[l]) } else { (a.strides[l], a.strides[l + 1]) };
-    let (bk, bn) = if tb { (b.strides[l + 1], b.strides[l]) } else { (b.strides[l], b.strides[l + 1]) };
-    let (da, db) = (mem.floats(a.value), mem.floats(b.value));
-    let mut out = zeros(step.shape.iter().product())?;
-    let (mut starts_a, mut starts_b) = (Vec::new(), Vec::new());
-    walk(&a.shape[..l], &a.strides[..l], a.offset, &mut |at| starts_a.push(at));
-    walk(&b.shape[..l], &b.strides[..l], b.offset, &mut |at| starts_b.push(at));
-    // One matrix for several, as where policies of many rows share their parameters, is one product of all their rows:
-    // it is packed once.
-    let stride = if m == 1 { starts_a.get(1).map_or(am, |second| second.wrapping_sub(starts_a[0])) } else { am };
-    let shared = starts_b.windows(2).all(|two| two[0] == two[1])
-        && starts_a.windows(2).all(|two| two[1].checked_sub(two[0]) == Some(m * stride));
-    let (m, am) = if shared { (m * starts_a.len(), stride) } else { (m, am) };
-    if shared {
-        starts_a.truncate(1);
-        starts_b.truncate(1);
-    }
-    // Rows of the result are independent: an element is the same whoever computes it.
-    let parts = if m * k * n < WORTH_A_THREAD { 1 } else { run.threads.clamp(1, m.div_ceil(8)) };
-    let rows = m.div_ceil(parts);
-    let breath = (BREATH / (k * n).max(1)).max(96);
-    for ((oa, ob), c) in starts_a.into_iter().zip(starts_b).zip(out.chunks_exact_mut(m * n)) {
-        if run.interrupt.asked() {
-            return Err(Halt::Interrupted);
-        }
-        let part = |first: usize, c: &mut [f32]| {
-            let mut scratch = Vec::new();
-            for (i, c) in c.chunks_mut(breath * n).enumerate().take_while(|_| !run.interrupt.asked()) {
-                let a = Strided { values: &da[oa + (first + i * breath) * am..], row: am, col: ak };
-                let b = Strided { values: &db[ob..], row: bk, col: bn };
-                gemm(run.isa, c, n, a, b, GemmDims { m: c.len() / n, k, n, over_rows: ta }, &mut scratch);
-            }
-        };
-        #[cfg(feature = "parallel")]
-        if parts > 1 {
-            rayon::scope(|s| {
-                for (i, c) in c.chunks_mut(rows * n).enumerate() {
-                    let part = &part;
-                    s.spawn(move |_| part(i * rows, c));
-                }
-            });
-            continue;
-        }
-        for (i, c) in c.chunks_mut(rows * n).enumerate() {
-            part(i * rows, c);
-        }
-    }
-    // Rows may have been left out.
-    match run.interrupt.asked() {
-        true => Err(Halt::Interrupted),
-        false => Ok(out),
-    }
 }

@@ -35,8 +35,10 @@ pub struct NodeStep {
     pub dtype: DType,
     /// Its operands.
     pub src: Vec<View>,
-    /// Where its results go, dense.
+    /// Where its results go, dense but for a product that is a part of a concatenation.
     pub dst: Vec<ValueId>,
+    /// Position of the first element in the result, and distance of groups where they are apart.
+    pub place: (usize, Option<usize>),
     /// Its shape.
     pub shape: Vec<usize>,
     /// The trailing sizes of a call's results.

@@ -27,6 +27,20 @@ pub struct GemmDims {
     pub over_rows: bool,
 }
 
+impl GemmDims {
+    /// Words of scratch that a product takes at most.
+    pub fn scratch(self) -> usize {
+        let GemmDims { m, k, n, over_rows } = self;
+        let padded = n.next_multiple_of(LANES);
+        if !over_rows && in_lanes(k, n) {
+            return k.saturating_mul(n + BLOCK.min(m).next_multiple_of(LANES));
+        }
+        let packed = DEPTH.min(k) * (padded + if n > PANEL { BLOCK } else { 0 });
+        let part = if padded == n && slice_len(k) >= k { 0 } else { m.saturating_mul(padded) };
+        packed.saturating_add(part)
+    }
+}
+
 /// c\[i\]\[j\] = Σ over t of a(i, t) · b(t, j), in the order that [`super::dense`] states. Rows of `c` are
 /// `c_row` apart; `a` and `b` have any strides.
 ///

@@ -141,7 +141,8 @@ impl Tile {
                     let part = &sums[(g * slices + s) * per_slice + start..][..terminal.size * terminal.lanes];
                     let part: &[f32] = bytemuck::cast_slice(part);
                     if terminal.turned {
-                        turned.resize(part.len(), 0.0);
+                        turned.resize(turned.len().max(part.len()), 0.0);
+                        let turned = &mut turned[..part.len()];
                         turn_sums(isa, turned, part);
                         finish_rows(Reduction::Sum, out, turned, s == 0);
                     } else if terminal.lanes == 16 {

@@ -17,6 +17,14 @@ pub struct Workspace {
     pub(super) partials: Words,
 }
 
+impl Workspace {
+    /// Memory of each of some threads for products that no tile computes.
+    pub fn scratch(&mut self, threads: usize) -> impl Iterator<Item = &mut Vec<f32>> {
+        self.threads.resize_with(self.threads.len().max(threads), Desk::default);
+        self.threads[..threads].iter_mut().map(|desk| &mut desk.spare)
+    }
+}
+
 /// A thread's part of a workspace.
 #[derive(Debug, Default)]
 pub(super) struct Desk {
