@@ -55,8 +55,8 @@ pub trait Turn: Debug {
     }
 }
 
-/// Computes norms of parts of a gradient from its slices, `[S, 1]` each, by name as [`Look::seen`].
-pub type PartNorms<'a> = &'a dyn Fn(&[Tensor]) -> Vec<(&'static str, Tensor)>;
+/// Computes norms of parts of a gradient, `[S, P]`: `[S, 1]` each, by name as [`Look::seen`].
+pub type PartNorms<'a> = &'a dyn Fn(Tensor) -> Vec<(&'static str, Tensor)>;
 
 /// The work between a gradient and its step, apart from the limit of the norm.
 #[derive(Clone, Copy, Default)]
@@ -199,13 +199,8 @@ impl Descent<'_> {
             let Look { loss, seen } = look(parts);
             (loss.sum_all(), seen)
         });
-        let (joined, grads, seen) = match cx.ranks() {
-            1 => (self.layout.join(&grads), grads, seen),
-            _ => {
-                let (mean, seen) = of_ranks(cx, self.layout.join(&grads), seen);
-                (mean, self.layout.split(mean), seen)
-            }
-        };
+        let joined = self.layout.join(&grads);
+        let (joined, seen) = if cx.ranks() == 1 { (joined, seen) } else { of_ranks(cx, joined, seen) };
         let (grad, norm) = match self.max_grad_norm > 0.0 {
             true => clip_by_norm(joined, self.max_grad_norm),
             false => (joined, length(joined)),
@@ -213,7 +208,7 @@ impl Descent<'_> {
         let old = at.trained;
         let turned = between.turn.map(|turn| turn.turn(old.theta, grad));
         let (theta, moments) = self.optimiser.step(old.theta, turned.unwrap_or(grad), old.moments, self.learning_rate);
-        let more = between.norms.map_or_else(Vec::new, |norms| norms(&grads));
+        let more = between.norms.map_or_else(Vec::new, |norms| norms(joined));
         let seen = more.into_iter().fold(seen.and("grad_norm", norm), |seen, (name, norm)| seen.and(name, norm));
         // The norm is finite exactly if every number of the gradient is, as long as their squares do not overflow.
         let broken = norm.non_finite();

@@ -21,7 +21,7 @@ pub fn lower(plan: &Plan, tiles: bool, threads: usize) -> Result<Lowered> {
     this.schedule(&plan.schedule, &outs)?;
     this.results(&plan.results)?;
     this.out.join_parts(&[]);
-    this.out.join_squares();
+    this.out.join_squares(threads);
     this.out.elide_results();
     Ok(this.out)
 }
@@ -200,7 +200,7 @@ impl<'a> Lowering<'a> {
         let outs: Vec<View> = scan.body.outs.iter().map(|o| body.view(*o)).collect::<Result<_>>()?;
         let read: Vec<ValueId> = outs.iter().map(|view| view.value).collect();
         body.out.join_parts(&read);
-        body.out.join_squares();
+        body.out.join_squares(self.threads);
         let kept = self.outs(id, scan.body.outs.len());
         let mut carries = Vec::new();
         for i in 0..n {

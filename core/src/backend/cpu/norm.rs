@@ -4,12 +4,13 @@ use super::elide::writes;
 use super::steps::{Lowered, LoweredStep};
 
 impl Lowered {
-    /// Let the tile that writes a value last also sum its squares, where a tile of its own would do nothing else.
-    pub fn join_squares(&mut self) {
+    /// Let the tile that writes a value last also sum its squares, where a tile of its own would do nothing else on one
+    /// thread.
+    pub fn join_squares(&mut self, threads: usize) {
         let mut at = 0;
         while at < self.steps.len() {
             let found = match &self.steps[at] {
-                LoweredStep::Tile(tile) => tile.only_squares(),
+                LoweredStep::Tile(tile) => tile.only_squares(threads),
                 _ => None,
             };
             if let Some(squares) = found

@@ -91,17 +91,6 @@ impl ActorCritic {
         Acting { parts: self.layout.split(held.theta()), values: Statistics::acting(held) }
     }
 
-    /// Parts by slice, such as gradients, of the value function if `value` is true, else of the policy. All others are
-    /// 0.
-    #[track_caller]
-    pub fn only(&self, parts: &[Tensor], value: bool) -> Vec<Tensor> {
-        let one = |(i, part): (usize, &Tensor)| match self.of_value.contains(&i) == value {
-            true => *part,
-            false => Tensor::zeros(&part.shape()),
-        };
-        parts.iter().enumerate().map(one).collect()
-    }
-
     /// Places in θ of the value function's parameters; all others are the policy's.
     pub fn value_places(&self) -> Range<usize> {
         let start = |number: usize| self.layout.slices().nth(number).map_or(self.layout.len(), |(_, _, at)| at);

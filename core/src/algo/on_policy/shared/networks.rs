@@ -1,12 +1,14 @@
 //! Steps of policy and value function on a rollout, together or apart.
 
+use std::ops::Range;
+
 use super::rank_moments::{merged_over_ranks, moments_of, standardise_by};
 use super::{AdvantageScope, CriticConfig, Losses, Minibatch, PolicyGradient, Rollout, StepCredit};
 use super::{rollout::by_time, standardise};
 use crate::Tensor;
 use crate::algo::{Held, Metrics, Statistics, merge_steps};
 use crate::learn::{Between, Descended, Descent, Look, Turn, by_seed};
-use crate::optim::{OptimiserConfig, Trained, norm};
+use crate::optim::{OptimiserConfig, Trained};
 use crate::play::Iteration;
 use crate::policy::Distribution;
 
@@ -197,11 +199,16 @@ impl<'a> Networks<'a> {
     }
 
     /// Gives the function that measures the norms of both networks' gradients.
-    fn norms(&self) -> impl Fn(&[Tensor]) -> Vec<(&'static str, Tensor)> + use<'a> {
-        let nets = self.rollout.nets;
-        move |grads| {
-            let of = |value| norm(nets.layout.join(&nets.only(grads, value)));
-            vec![("policy_grad_norm", of(false)), ("critic_grad_norm", of(true))]
+    fn norms(&self) -> impl Fn(Tensor) -> Vec<(&'static str, Tensor)> + use<> {
+        let value = self.rollout.nets.value_places();
+        move |gradient| {
+            let of = |places: &[Range<usize>]| {
+                let squares = places.iter().filter(|places| !places.is_empty());
+                let squares = squares.map(|places| gradient.slice(1, places.start, places.end).square().sum_keep(1));
+                squares.reduce(|a, b| a + b).map_or_else(|| Tensor::zeros(&[gradient.size(0), 1]), Tensor::sqrt)
+            };
+            let policy = [0..value.start, value.end..gradient.size(1)];
+            vec![("policy_grad_norm", of(&policy)), ("critic_grad_norm", of(std::slice::from_ref(&value)))]
         }
     }
 

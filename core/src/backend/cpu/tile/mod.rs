@@ -76,8 +76,8 @@ pub struct Squares {
 }
 
 impl Tile {
-    /// The sum of squares that is all that this tile computes, if it is so short that one thread makes it.
-    pub fn only_squares(&self) -> Option<Squares> {
+    /// The sum of squares that is all that this tile computes, if threads would not share it.
+    pub fn only_squares(&self, threads: usize) -> Option<Squares> {
         let [Instr::Load { dst: row, src }, Instr::Binary { op: BinaryOp::Mul, dst: square, a, b }, last] =
             &self.code[..]
         else {
@@ -88,7 +88,7 @@ impl Tile {
         let all = summed == square && *a == Opnd::Reg(*row, one.clone()) && a == b;
         let plain = src.row == 1 && src.per == 0 && src.table == one && (sum.offset, sum.size) == (0, 1);
         let (groups, len) = (self.groups, self.rows);
-        let fits = all && plain && (groups == 1 || sum.group == 1) && self.shares(usize::MAX).workers == 1;
+        let fits = all && plain && (groups == 1 || sum.group == 1) && self.shares(threads).workers == 1;
         fits.then_some(Squares { src: src.value, offset: src.offset, group: src.group, len, groups, dst: sum.dst })
     }
 
