@@ -125,8 +125,8 @@ fn store(code: &[Instr], value: ValueId) -> Option<&Mem> {
     })
 }
 
-/// Tells whether reading `mem` by rows sees only the row that the store of `value` writes afterwards. A tile that writes
-/// parts of a concatenation may do so before it has read all others.
+/// Tells whether reading `mem` by rows sees only the row that the store of `value` writes afterwards. A tile that
+/// writes parts of a concatenation may do so before it has read all others.
 fn rows_fit(step: &LoweredStep, value: ValueId, mem: &Mem) -> bool {
     let LoweredStep::Tile(tile) = step else { return false };
     let Some(dst) = store(&tile.code, value) else { return written_last(step, value) };

@@ -8,9 +8,9 @@ use super::tile::{Instr, Tile};
 use super::values::{Storage, ValueId, View};
 use crate::tensor::Op;
 
-/// A place in a concatenation.
+/// The place of a part of a concatenation.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct JoinedPart {
     /// The concatenation.
     whole: ValueId,
     /// Position of the part's first element.
@@ -43,7 +43,7 @@ impl Lowered {
             let mut places = Vec::new();
             for (i, view) in node.src.iter().enumerate() {
                 if readers.get(&view.value) == Some(&1) && self.is_whole_temp(view) && !joined.contains(&view.value) {
-                    places.push((i, view.value, Place { whole, offset, size: view.shape[1], width, groups }));
+                    places.push((i, view.value, JoinedPart { whole, offset, size: view.shape[1], width, groups }));
                 }
                 offset += view.shape[1];
             }
@@ -76,7 +76,7 @@ impl Lowered {
 
 impl NodeStep {
     /// Write a product to its place in a concatenation. Returns whether this is its step, and can.
-    fn write_to(&mut self, value: ValueId, place: Place) -> bool {
+    fn write_to(&mut self, value: ValueId, place: JoinedPart) -> bool {
         let grouped = place.groups == 1 || self.shape.len() == 3 && self.shape[0] == place.groups;
         let fits = matches!(self.op, Op::MatMul { .. }) && self.dst[0] == value && grouped;
         if fits {
@@ -88,7 +88,7 @@ impl NodeStep {
 
 impl Tile {
     /// Write a value to its place in a concatenation. Returns whether this tile writes it, and can.
-    fn write_to(&mut self, value: ValueId, place: Place) -> bool {
+    fn write_to(&mut self, value: ValueId, place: JoinedPart) -> bool {
         if let Some(terminal) = self.terminals.iter_mut().find(|terminal| terminal.dst == value) {
             (terminal.dst, terminal.offset, terminal.group) = (place.whole, place.offset, place.width);
             return true;

@@ -156,9 +156,9 @@ fn sub(a: Block, b: Block) -> Block {
 }
 
 /// x, but 0 where it is subnormal.
-struct Normal;
+struct OrZero;
 
-impl Lane1 for Normal {
+impl Lane1 for OrZero {
     #[inline(always)]
     fn apply(x: f32) -> f32 {
         if x.abs() < f32::MIN_POSITIVE { 0.0 } else { x }
@@ -167,7 +167,7 @@ impl Lane1 for Normal {
 
 #[inline(always)]
 fn normal(x: Block) -> Block {
-    lanes1::<Normal>(x)
+    lanes1::<OrZero>(x)
 }
 
 struct AdamFormula;
