@@ -5,8 +5,9 @@ use super::lanes::{Block, LANES, keep_blocks};
 use super::reduce::{Reduction, finish};
 use super::{per_isa, slice_len};
 
-/// Slices that are summed side by side: alone, each addition would wait for the one before.
-const SIDE: usize = 4;
+/// Slices that are summed side by side: alone, each addition would wait for the one before. In WebAssembly 16 lanes are
+/// four registers, which is enough.
+const SIDE: usize = if cfg!(target_arch = "wasm32") { 1 } else { 4 };
 
 /// Σ x² in the order of [`reduce`](super::reduce): the bits of squares in memory and their sum.
 pub fn squares(isa: Isa, x: &[f32]) -> f32 {
