@@ -136,3 +136,36 @@ fn other_formulas_are_left_as_they_are() {
     ];
     assert_eq!(others.map(found), [0; 5]);
 }
+
+#[test]
+fn moments_that_would_be_subnormal_are_zero() {
+    let least = f64::from(f32::MIN_POSITIVE);
+    // What is left of m and v after a step without a gradient, and the share of v.
+    for (rule, shares) in [(Adam::default().into(), [0.9, 0.999]), (Optimiser::Momentum(0.9), [0.9, 1.0])] {
+        for tiles in [false, true] {
+            let device = Device::new(Cpu::new(CpuOptions { tiles, ..CpuOptions::default() }));
+            let p = 100;
+            let mut program = Program::new(&device, |cx| step(cx, rule, (1, p, false, false))).unwrap();
+            let old: Vec<f64> = (0..p).map(|i| least * (0.5 + i as f64 / 50.0)).collect();
+            let mut state = State::new();
+            for name in STATES {
+                let values = match name {
+                    "scale" => &[1.0; 2][..],
+                    "m" => &old.iter().enumerate().map(|(i, x)| if i % 2 == 0 { *x } else { -x }).collect::<Vec<_>>(),
+                    _ => &old,
+                };
+                state.insert(name, device.array(&[1, values.len()], values).unwrap());
+            }
+            let grad = device.zeros(&[1, p], DType::F32).unwrap();
+            let rate = device.array(&[1, 1], &[0.1]).unwrap();
+            program.run(&state, &[("grad", &grad), ("rate", &rate)], &[]).unwrap();
+            for (name, share) in ["m", "v"].into_iter().zip(shares) {
+                let new = pollster::block_on(device.read_f32(state.get(name).unwrap())).unwrap();
+                for (x, old) in new.iter().zip(&old) {
+                    let kept = share == 1.0 || *old as f32 * share as f32 >= f32::MIN_POSITIVE;
+                    assert_eq!(*x != 0.0, kept, "{rule:?} {tiles} {name}: {old:e} became {x:e}");
+                }
+            }
+        }
+    }
+}
