@@ -65,6 +65,8 @@ def test_ctrl_c_reaches_a_run_once() -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
+        # Where the tests run in the background of a script, Ctrl-C is ignored, and programs inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert loop.stdout is not None
     loop.stdout.readline()
