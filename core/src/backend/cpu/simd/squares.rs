@@ -11,20 +11,22 @@ const SIDE: usize = if cfg!(target_arch = "wasm32") { 1 } else { 4 };
 
 /// Σ x² in the order of [`reduce`](super::reduce): the bits of squares in memory and their sum.
 pub fn squares(isa: Isa, x: &[f32]) -> f32 {
-    per_isa!(isa, squares_body, (x: &[f32]) -> f32)
+    per_isa!(isa, squares_body::<SIDE>, (x: &[f32]) -> f32)
 }
 
+/// The sum with `N` slices side by side, which changes no bit.
 #[inline(always)]
-fn squares_body(x: &[f32]) -> f32 {
+fn squares_body<const N: usize>(x: &[f32]) -> f32 {
     let slice = slice_len(x.len());
     let mut total = None;
     let mut add = |block: Block| {
         let part = finish(Reduction::Sum, &block);
         total = Some(total.map_or(part, |total| total + part));
     };
-    for several in x.chunks(SIDE * slice) {
-        if several.len() == SIDE * slice {
-            side_by_side::<SIDE>(several, slice).into_iter().for_each(&mut add);
+    for several in x.chunks(N * slice) {
+        // Where there is more than one slice, their length is a multiple of 16.
+        if N > 1 && several.len() == N * slice {
+            side_by_side::<N>(several, slice).into_iter().for_each(&mut add);
             continue;
         }
         for one in several.chunks(slice) {
@@ -74,6 +76,9 @@ mod tests {
                 let sum = reduce(isa, Reduction::Sum, &squared);
                 assert_eq!(squares(isa, &x).to_bits(), sum.to_bits(), "{isa} {len}");
             }
+            let sum = reduce(Isa::Baseline, Reduction::Sum, &squared).to_bits();
+            assert_eq!(squares_body::<1>(&x).to_bits(), sum, "one slice, {len}");
+            assert_eq!(squares_body::<4>(&x).to_bits(), sum, "four slices, {len}");
         }
     }
 }
