@@ -140,7 +140,7 @@ fn other_formulas_are_left_as_they_are() {
 #[test]
 fn moments_that_would_be_subnormal_are_zero() {
     let least = f64::from(f32::MIN_POSITIVE);
-    // What is left of m and v after a step without a gradient, and the share of v.
+    // A rule, and the shares of m and v that a step without a gradient leaves.
     for (rule, shares) in [(Adam::default().into(), [0.9, 0.999]), (Optimiser::Momentum(0.9), [0.9, 1.0])] {
         for tiles in [false, true] {
             let device = Device::new(Cpu::new(CpuOptions { tiles, ..CpuOptions::default() }));

@@ -37,7 +37,7 @@ fn schedule(lowered: &Lowered, threads: usize, footprint: &mut Footprint) -> (u6
     }
     // Scratch is shared by all tiles of a schedule.
     let mut scratch: Vec<usize> = Vec::new();
-    // That of products outside of tiles, in each thread.
+    // Words for products outside of tiles, in each thread.
     let mut packed = 0;
     let mut most = (0, NO_NODE);
     for step in &lowered.steps {
