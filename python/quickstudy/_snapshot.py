@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ._error import Error
 
 # The formats of docs/snapshots.md in which tensors have names.
-FORMATS = (2, 3, 4, 5)
+FORMATS = (2, 3, 4, 5, 6)
 
 
 class Snapshot:
@@ -43,7 +43,7 @@ class Snapshot:
         found = self.header.get("format")
         if found not in FORMATS:
             advice = "`quickstudy train --resume` converts its run" if found == 1 else "update quickstudy"
-            raise Error(f"{path} is of format {found}, and this reads formats 2 to 5; {advice}")
+            raise Error(f"{path} is of format {found}, and this reads formats 2 to 6; {advice}")
 
     @property
     def names(self) -> list[str]:

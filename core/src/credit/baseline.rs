@@ -194,14 +194,17 @@ pub fn least_squares_weights(features: Tensor, targets: Tensor, regularisation: 
     least_squares_at(features, targets, one, regularisation)
 }
 
-/// The residuals of the targets, then those of √r · 1 and, if there are any, of the asked rows.
+/// The residuals of the targets, then those of √r · 1; if there are asked rows, those of √r · 1, of the targets, then of
+/// these.
 #[track_caller]
 fn orthogonalised(features: Tensor, targets: Tensor, asked: Option<Tensor>, regularisation: f64) -> Tensor {
     let (k, rows, n) = (features.size(0), features.size(1), features.size(2));
     let diagonal = Tensor::iota(&[1, n, n + 1], 1).eq(Tensor::iota(&[1, n, n + 1], 2)).to_f32();
     let below = (diagonal * regularisation.sqrt()).broadcast_to(&[k, n, n + 1]);
-    // The targets are the last column: what remains of them is the residual.
-    let fitted = Tensor::concat(&[Tensor::concat(&[features, targets], 2), below], 1);
+    // The targets are the last column: what remains of them is the residual. Where other rows are asked of, √r · 1
+    // comes first, so that sums do not depend on the number of rows of zeros behind the others.
+    let data = Tensor::concat(&[features, targets], 2);
+    let fitted = Tensor::concat(&if asked.is_some() { [below, data] } else { [data, below] }, 1);
     let mut rest = asked.map_or(fitted, |asked| {
         let none = Tensor::zeros(&[k, asked.size(1), 1]);
         Tensor::concat(&[fitted, Tensor::concat(&[asked, none], 2)], 1)

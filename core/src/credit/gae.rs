@@ -1,6 +1,7 @@
 //! Generalised advantage estimation.
 
 use crate::Tensor;
+use crate::learn::Metrics;
 use crate::tensor::scan_tree_back;
 
 /// The steps of a rollout with their values. All tensors are `[T, …]` with equal further axes.
@@ -82,7 +83,8 @@ fn flat(x: Tensor) -> Tensor {
     x.reshape(&[x.size(0), x.len() / x.size(0).max(1)])
 }
 
-/// The explained share of the variance, by a given average `[S, N]` → `[S, 1]`.
+/// The explained share of the variance, by a given average `[S, N]` → `[S, 1]`; [`Metrics::NONE`] where returns do not
+/// vary.
 fn explained_by(values: Tensor, returns: Tensor, mean: &dyn Fn(Tensor) -> Tensor) -> Tensor {
     let variance = |x: Tensor| {
         let x = flat(x);
@@ -90,7 +92,7 @@ fn explained_by(values: Tensor, returns: Tensor, mean: &dyn Fn(Tensor) -> Tensor
     };
     let total = variance(returns);
     let tiny = Tensor::constant_f32(1e-12);
-    total.lt(tiny).select(Tensor::constant_f32(0.0), 1.0 - variance(returns - values) / total.max(tiny))
+    total.lt(tiny).select(Tensor::constant_f32(Metrics::NONE), 1.0 - variance(returns - values) / total.max(tiny))
 }
 
 #[cfg(test)]
@@ -190,8 +192,11 @@ mod tests {
         .unwrap();
         let out = program.run(&State::new(), &[], &[]).unwrap();
         let read = |name| pollster::block_on(device.read(out.get(name).unwrap())).unwrap();
-        close(&read("perfect"), &[1.0, 0.0]);
-        close(&read("constant"), &[0.0, 0.0]);
-        close(&read("opposite"), &[-3.0, 0.0]);
+        // The other seed's returns do not vary.
+        for (name, share) in [("perfect", 1.0), ("constant", 0.0), ("opposite", -3.0)] {
+            let [one, other] = read(name)[..] else { panic!("two seeds") };
+            close(&[one], &[share]);
+            assert_eq!(other, Metrics::NONE, "{name}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{ValuedSteps, gae};
 use crate::Tensor;
+use crate::tensor::CompensatedSum;
 
 /// Episodes of K tasks, N of each, side by side and padded to T steps.
 #[derive(Clone, Copy, Debug)]
@@ -45,9 +46,10 @@ impl Paths {
 
     /// The undiscounted return of each path, `[K, N]`.
     #[track_caller]
-    pub fn path_returns(&self) -> Tensor {
+    pub fn path_returns(&self) -> CompensatedSum {
         let shape = self.reward.shape();
-        self.reward.sum_keep(0).reshape(&shape[1..3])
+        let rows = shape.get(1..3).unwrap_or_default();
+        CompensatedSum::of_rows(self.reward).map(|x| x.reshape(rows))
     }
 
     /// The number of steps of each path, as f32 `[K, N]`.

@@ -4,7 +4,7 @@ use std::panic::Location;
 
 #[cfg(not(target_arch = "wasm32"))]
 use crate::program::Context;
-use crate::tensor::{Tree, fail};
+use crate::tensor::{CompensatedSum, Tree, fail};
 use crate::{DType, Error, Tensor};
 
 /// The ways in which a metric's values of several passes become one.
@@ -63,7 +63,7 @@ impl Column {
 /// Returns of episodes, `[S, E]`, with a place for each episode that can have ended.
 #[derive(Clone, Copy, Debug)]
 struct Returns {
-    values: Tensor,
+    values: CompensatedSum,
     /// E, the number of places.
     places: usize,
 }
@@ -81,7 +81,7 @@ impl Tree for Metrics {
             to.push(column.values);
             to.extend(column.weight);
         }
-        to.extend(self.returns.map(|returns| returns.values));
+        self.returns.map(|returns| returns.values).leaves(to);
     }
 
     fn rebuild(&self, from: &mut dyn Iterator<Item = Tensor>) -> Metrics {
@@ -91,7 +91,8 @@ impl Tree for Metrics {
             Column { values, weight: column.weight.map(|_| next()), ..column.clone() }
         });
         let columns = columns.collect();
-        Metrics { columns, returns: self.returns.map(|returns| Returns { values: next(), ..returns }) }
+        let returns = self.returns.map(|returns| Returns { values: returns.values.rebuild(from), ..returns });
+        Metrics { columns, returns }
     }
 }
 
@@ -108,8 +109,9 @@ impl Metrics {
     pub const NON_FINITE: &'static str = "train/non_finite";
     /// The number of updates that were made.
     pub const UPDATES: &'static str = "train/updates";
-    /// The return in a place whose episode has not ended.
-    pub const NOT_ENDED: f64 = f32::MIN as f64;
+    /// The value on a device of what was not measured, such as the return in a place whose episode has not ended:
+    /// training shows nothing in its place.
+    pub const NONE: f64 = f32::MIN as f64;
 
     /// Makes the metrics of `count` episodes that ended, with the sums of their returns and lengths.
     #[must_use]
@@ -119,11 +121,19 @@ impl Metrics {
         metrics.sum(Metrics::RETURN_SUM, returns).sum(Metrics::LENGTH_SUM, lengths)
     }
 
-    /// Adds the return of each episode, of which training shows the median and the spread: `[S, E]` in the order in
-    /// which episodes ended, and [`NOT_ENDED`](Metrics::NOT_ENDED) in places where none did.
+    /// Adds the return of each episode, of which training shows the mean, the median and the spread: `[S, E]` in the
+    /// order in which episodes ended, and [`NONE`](Metrics::NONE) in places where none did.
     #[must_use]
-    pub fn returns(self, values: Tensor, places: usize) -> Metrics {
-        Metrics { returns: Some(Returns { values, places }), ..self }
+    pub fn returns(self, values: impl Into<CompensatedSum>, places: usize) -> Metrics {
+        Metrics { returns: Some(Returns { values: values.into(), places }), ..self }
+    }
+
+    /// Returns in the form of [`returns`](Metrics::returns): these where an episode `ended`, u32 and 1 there.
+    #[must_use]
+    #[track_caller]
+    pub fn return_where(ended: Tensor, returns: CompensatedSum) -> CompensatedSum {
+        let [sum, rest] = [Metrics::NONE, 0.0].map(Tensor::constant_f32);
+        CompensatedSum { sum: ended.select(returns.sum, sum), rest: ended.select(returns.rest, rest) }
     }
 
     /// Adds a metric whose values passes add up.
@@ -232,8 +242,8 @@ impl Metrics {
             Column { values, weight: column.weight.map(|_| none), ..column.clone() }
         };
         let returns = self.returns.map(|returns| {
-            let values = full(&[seeds, n, returns.places], Metrics::NOT_ENDED);
-            Returns { values, ..returns }
+            let [sum, rest] = [Metrics::NONE, 0.0].map(|x| full(&[seeds, n, returns.places], x));
+            Returns { values: CompensatedSum { sum, rest }, ..returns }
         });
         Metrics { columns: self.columns.iter().map(one).collect(), returns }
     }
@@ -241,9 +251,11 @@ impl Metrics {
     /// The metrics after the pass `index` (u32 `[]`) has added `next` to those of [`passes`](Metrics::passes).
     pub(crate) fn after(&self, index: Tensor, next: &Metrics) -> Metrics {
         let returns = self.returns.zip(next.returns).map(|(all, new)| {
-            let n = all.values.size(1);
-            let here = Tensor::iota(&[1, n, 1], 1).eq(index);
-            Returns { values: here.select(new.values.unsqueeze(1), all.values), ..all }
+            let here = Tensor::iota(&[1, all.values.sum.size(1), 1], 1).eq(index);
+            let one = |new: Tensor, all: Tensor| here.select(new.unsqueeze(1), all);
+            let CompensatedSum { sum, rest } = all.values;
+            let values = CompensatedSum { sum: one(new.values.sum, sum), rest: one(new.values.rest, rest) };
+            Returns { values, ..all }
         });
         Metrics { returns, ..self.join(next) }
     }
@@ -252,7 +264,7 @@ impl Metrics {
     pub(crate) fn flattened(self, seeds: usize, n: usize) -> Metrics {
         let returns = self.returns.map(|Returns { values, places }| {
             let places = n * places;
-            Returns { values: values.reshape(&[seeds, places]), places }
+            Returns { values: values.map(|x| x.reshape(&[seeds, places])), places }
         });
         Metrics { returns, ..self }
     }
@@ -267,8 +279,8 @@ impl Metrics {
                 Column { join: Join::Last, ..column }
             }
             Join::Last => {
-                let weight = Tensor::full(&[seeds, 1], 1.0);
-                Column { join: Join::Mean, weight: Some(weight), ..column }
+                let weight = Some(measured(column.values).to_f32());
+                Column { join: Join::Mean, weight, ..column }
             }
             _ => column,
         };
@@ -310,28 +322,47 @@ impl Metrics {
                     let least = Tensor::constant_f32(f64::from(f32::MIN_POSITIVE));
                     ((values * weight).sum_keep(1) / all.max(least), Some(flat(all)))
                 }
-                (Join::Mean | Join::Last, _) => (values.sum_keep(1) * (1.0 / n as f64), None),
+                (Join::Mean | Join::Last, _) => {
+                    let [none, zero, one] = [Metrics::NONE, 0.0, 1.0].map(Tensor::constant_f32);
+                    let there = measured(values);
+                    let count = there.to_f32().sum_keep(1);
+                    let mean = there.select(values, zero).sum_keep(1) * count.max(one).recip();
+                    (count.gt(zero).select(mean, none), None)
+                }
             };
             Column { values: flat(values), weight, ..column }
         };
         let columns = self.columns.into_iter().map(one).collect();
         // The groups play side by side: places of the same time are neighbours.
         let returns = self.returns.map(|Returns { values, places }| {
-            let values = rows(values).permute(&[0, 2, 1]).reshape(&[values.size(0) / n, places * n]);
-            Returns { values, places: places * n }
+            let of_seeds = |x: Tensor| rows(x).permute(&[0, 2, 1]).reshape(&[x.size(0) / n, places * n]);
+            Returns { values: values.map(of_seeds), places: places * n }
         });
         Metrics { columns, returns }
     }
 
-    /// The C names, and all values, `[S, C + E]`: those by name, then the returns of episodes.
+    /// The C names, and all values, `[S, C + 2 · E]`: those by name, then the returns of episodes, their sums before
+    /// what these lack. A mean over nothing is [`NONE`](Metrics::NONE).
     #[must_use]
     #[track_caller]
     pub fn joined(self) -> (Vec<String>, Tensor) {
         let names = self.columns.iter().flat_map(|column| column.names.clone()).collect();
-        let values = self.columns.iter().map(|column| column.values);
-        let all: Vec<Tensor> = values.chain(self.returns.map(|returns| returns.values)).collect();
+        let values = self.columns.iter().map(|column| match column.weight {
+            None => column.values,
+            Some(weight) => {
+                let weighs = weight.gt(Tensor::constant_f32(0.0));
+                weighs.select(column.values, Tensor::constant_f32(Metrics::NONE))
+            }
+        });
+        let returns = self.returns.map(|returns| returns.values.flat()).unwrap_or_default();
+        let all: Vec<Tensor> = values.chain(returns).collect();
         (names, Tensor::concat(&all, 1))
     }
+}
+
+/// 1 where a value was measured, u32.
+fn measured(values: Tensor) -> Tensor {
+    values.gt(Tensor::constant_f32(Metrics::NONE))
 }
 
 #[cfg(test)]
@@ -350,7 +381,7 @@ mod tests {
             let value = Tensor::literal_f32(&[1.0, -1.0, 5.0, -5.0, 2.0, -2.0]).reshape(&[3, 2, 1]);
             let weight = Tensor::literal_f32(&[1.0, 0.0, 3.0, 0.0, 0.0, 2.0]).reshape(&[3, 2, 1]);
             let at = |value: Tensor, weight: Tensor| {
-                let none = Tensor::constant_f32(Metrics::NOT_ENDED).broadcast_to(&[2, 1]);
+                let none = Tensor::constant_f32(Metrics::NONE).broadcast_to(&[2, 1]);
                 Metrics::default()
                     .sum("sum", value)
                     .last("last", value)
@@ -372,9 +403,11 @@ mod tests {
         assert_eq!(names, ["sum", "last", "max", "min", "mean", "train/twice", "train/thrice"]);
         let out = program.run(&State::new(), &[], &[]).unwrap();
         let got = pollster::block_on(device.read(out.get("values").unwrap())).unwrap();
-        let none = Metrics::NOT_ENDED;
+        let none = Metrics::NONE;
+        // Returns are exact, so their sums lack nothing.
         assert_eq!(got[..13], [8.0, 2.0, 5.0, 1.0, 4.0, 8.0, 12.0, 1.0, none, 5.0, none, 2.0, none]);
-        assert_eq!(got[13..], [-8.0, -2.0, -1.0, -5.0, -2.0, -4.0, -6.0, -1.0, none, -5.0, none, -2.0, none]);
+        assert_eq!(got[19..32], [-8.0, -2.0, -1.0, -5.0, -2.0, -4.0, -6.0, -1.0, none, -5.0, none, -2.0, none]);
+        assert_eq!([&got[13..19], &got[32..]].concat(), [0.0; 12]);
     }
 
     #[test]

@@ -316,14 +316,15 @@ impl Algorithm for Maml {
                 true => learner.phase(config, &parts, &paths, seeds),
                 false => learner.last_phase(config, &parts, &paths, seeds),
             };
-            let (sum, lengths) = (per_seed(paths.path_returns()), per_seed(paths.path_lengths()));
+            let of_paths = paths.path_returns();
+            let (sum, lengths) = (per_seed(of_paths.sum), per_seed(paths.path_lengths()));
             made = made + lengths;
             returns.push((format!("meta/step_{k}_return"), sum * (1.0 / episodes as f64)));
             if k < config.inner_steps {
                 parts = learner.adapt(&parts, &phase, &step_sizes);
             } else {
                 let count = Tensor::constant_f32(episodes as f64).broadcast_to(&[seeds, 1]);
-                let returns = paths.path_returns().reshape(&[seeds, episodes]);
+                let returns = of_paths.map(|x| x.reshape(&[seeds, episodes]));
                 metrics = Metrics::of_episodes(count, sum, lengths).returns(returns, episodes);
             }
             phases.push(phase);

@@ -221,17 +221,18 @@ impl Pearl {
         acting: &Acting,
         (amount, infers, context): (Amount, Option<usize>, bool),
     ) -> Option<Round> {
-        let (seeds, m, most) = (it.seeds(), self.config().num_tasks_sample, amount.most(self.horizon));
-        if most == 0 {
+        let (seeds, m, room) = (it.seeds(), self.config().num_tasks_sample, it.room(amount.most(self.horizon)));
+        if room.most == 0 {
             return None;
         }
+
         let policy = self.nets.policy(infers);
         let cast = Cast { policy: &policy, acting, rows: [seeds * m, 1] };
-        let steps = it.episodes(cast, tasks, row_keys(key, m), amount, most).steps;
+        let steps = it.episodes(cast, tasks, row_keys(key, m), amount, room).steps;
         let Steps { obs, action, next_obs, terminated, .. } = steps;
         let by_task = |x: Tensor| {
             let width = x.size(3);
-            x.reshape(&[most, seeds, m, width]).permute(&[1, 2, 0, 3])
+            x.reshape(&[room.steps, seeds, m, width]).permute(&[1, 2, 0, 3])
         };
         let reward = match self.memory.two_rewards {
             true => it.dense_reward(&steps, tasks),
@@ -239,7 +240,7 @@ impl Pearl {
         };
         let rows = Tensor::concat(&[obs, action, next_obs, reward, terminated.to_f32()], 3);
         let rows = if self.memory.two_rewards { Tensor::concat(&[rows, steps.reward], 3) } else { rows };
-        let valid = by_task(steps.valid).reshape(&[seeds, m, most]);
+        let valid = by_task(steps.valid).reshape(&[seeds, m, room.steps]);
         Some(Round {
             collected: Collected { rows: by_task(rows), valid, context },
             evidence: self.infer(acting, &steps.paths()),

@@ -170,12 +170,13 @@ impl Algorithm for Rl2 {
         update_parameters(it, updated.trained);
 
         let count = Tensor::constant_f32((config.meta_batch * n) as f64).broadcast_to(&[seeds, 1]);
-        let returns = trials.episode_returns(n);
+        let of_episodes = trials.episode_returns(n);
+        let returns = of_episodes.sum;
         let over = |x: Tensor| x.sum_keep(2).sum_keep(1).reshape(&[seeds, 1]);
         let mean = |x: Tensor| over(x) * (1.0 / config.meta_batch as f64);
         let made = over(trials.episode_lengths(n));
         Metrics::of_episodes(count, over(returns), made)
-            .returns(returns.reshape(&[seeds, config.meta_batch * n]), config.meta_batch * n)
+            .returns(of_episodes.map(|x| x.reshape(&[seeds, config.meta_batch * n])), config.meta_batch * n)
             .sum(Metrics::STEPS, made)
             .last("meta/trial_return", mean(returns))
             .last("meta/first_episode_return", mean(returns.slice(2, 0, 1)))

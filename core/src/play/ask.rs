@@ -1,6 +1,6 @@
 //! Plays that an iteration asks the host for.
 
-use super::{ActorSpec, Amount, Cast, HostAct, HostPlay, Iteration, Keys, PolicyActor, Recorded};
+use super::{ActorSpec, Amount, Cast, HostAct, HostPlay, Iteration, Keys, PolicyActor, Recorded, Room};
 use crate::env::EnvSpec;
 use crate::policy::How;
 use crate::program::Context;
@@ -12,7 +12,7 @@ use crate::{DType, Error, Tensor};
 #[derive(Clone, Copy)]
 pub(super) struct Request {
     pub how: How,
-    pub steps: usize,
+    pub steps: Room,
     /// The amount of whole episodes; none for a play that continues the running episodes.
     pub episodes: Option<Amount>,
     /// The steps for which noise lasts, as in [`Until::lasting`].
@@ -34,6 +34,8 @@ impl Iteration<'_> {
     ) -> (Vec<Tensor>, Recorded) {
         let (Cast { policy, acting, rows }, Request { how, steps, episodes, lasting, tasks }) = (cast, request);
         let ([k, n], o, a) = (rows, spec.observation.len(), spec.action.dim());
+        let room = steps;
+        let steps = room.steps;
         if self.cx.tries() {
             return (vec![Tensor::poison()], Recorded::poison());
         }
@@ -53,7 +55,7 @@ impl Iteration<'_> {
         match actor {
             Ok(mut actor) => {
                 actor.lasts = lasting.unwrap_or(0);
-                self.acts.push(HostAct::Play(HostPlay { actor, acting: names, rows, steps, episodes, tasks }));
+                self.acts.push(HostAct::Play(HostPlay { actor, acting: names, rows, room, episodes, tasks }));
             }
             Err(error) => {
                 fail(error);

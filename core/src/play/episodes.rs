@@ -2,7 +2,7 @@
 
 use super::ask::Request;
 use super::stepping::{Agent, StepOutcome, constant, word};
-use super::{Amount, Cast, Experience, Iteration, Keys, Play, Recorded, Running, Steps, Tasks};
+use super::{Amount, Cast, Experience, Iteration, Keys, Play, Recorded, Room, Running, Steps, Tasks};
 use crate::dist::{RowNoise, fold_in};
 use crate::host::EnvPlace;
 use crate::policy::{Acting, How, Policy};
@@ -11,9 +11,9 @@ use crate::tensor::{Named, Tree, fail, scan_tree, scan_tree_until};
 use crate::{Error, Tensor};
 
 impl Iteration<'_> {
-    /// Plays whole episodes in each environment, one after the other, beginning with new ones: T `steps` in all, of
-    /// which those after the last episode are not valid. The rows are S seeds with M tasks each, or the tasks of all
-    /// seeds with some environments each.
+    /// Plays whole episodes in each environment, one after the other, beginning with new ones: as many steps as there is
+    /// `room` for, of which those after the last episode are not valid. The rows are S seeds with M tasks each, or the
+    /// tasks of all seeds with some environments each.
     #[track_caller]
     pub fn episodes(
         &mut self,
@@ -21,7 +21,7 @@ impl Iteration<'_> {
         tasks: &Tasks,
         key: [Tensor; 2],
         amount: Amount,
-        steps: usize,
+        room: impl Into<Room>,
     ) -> Experience {
         let rows = cast.rows[0];
         let by_row = |parameters: Tensor| match rows == parameters.size(0) {
@@ -34,7 +34,7 @@ impl Iteration<'_> {
             }
             _ => None,
         };
-        self.trial(cast, (tasks.parameters.map(by_row), told), key, amount, (steps, false))
+        self.trial(cast, (tasks.parameters.map(by_row), told), key, amount, (room.into(), false))
     }
 
     /// Plays whole episodes for learning a task. If there are many tasks, each episode has its own. With `lasting`,
@@ -47,7 +47,7 @@ impl Iteration<'_> {
         cast: Cast<'_>,
         key: [Tensor; 2],
         amount: Amount,
-        steps: usize,
+        room: Room,
         lasting: bool,
     ) -> Experience {
         if let EnvPlace::Host(host) = self.place
@@ -55,7 +55,7 @@ impl Iteration<'_> {
         {
             fail(Error::one_task(&host.spec().name));
         }
-        self.trial(cast, (None, None), key, amount, (steps, lasting))
+        self.trial(cast, (None, None), key, amount, (room, lasting))
     }
 
     /// Plays whole episodes on tasks with these parameters, `[K, D]`, if environments are in the program, and else on
@@ -67,17 +67,22 @@ impl Iteration<'_> {
         (tasks, told): (Option<Tensor>, Option<(TaskSource, usize)>),
         key: [Tensor; 2],
         amount: Amount,
-        (steps, noise): (usize, bool),
+        (room, noise): (Room, bool),
     ) -> Experience {
         let (Cast { policy, acting, rows }, keys) = (cast, Keys::of(key));
         match self.place {
             EnvPlace::Device(env) => {
                 let play = Play { env, policy, acting, how: How::Explore, rows, tasks, keys };
-                if noise { play.episodes_with_noise(amount, steps) } else { play.episodes(amount, steps) }
+                let lasting = noise.then(|| play.lasting()).flatten();
+                let Trial { played, unfinished } = play.trial(play.begin(), (amount, room.steps), lasting);
+                if room.is_limited() {
+                    self.expect_room(unfinished, played.steps.valid);
+                }
+                played
             }
             EnvPlace::Host(host) => {
                 let (lasting, episodes) = (noise.then_some(0), Some(amount));
-                let request = Request { how: How::Explore, steps, episodes, lasting, tasks: told };
+                let request = Request { how: How::Explore, steps: room, episodes, lasting, tasks: told };
                 let (first, recorded) = self.ask(host.spec(), cast, keys, &Named::new(), request);
                 let first = first.first().copied().unwrap_or(Tensor::poison());
                 replay(policy, acting, amount, first, &recorded)
@@ -99,18 +104,18 @@ impl Play<'_> {
     pub fn episodes_from(&self, memory: Option<Named>, amount: Amount, steps: usize) -> Experience {
         let begun = self.begin();
         let from = Running { memory: memory.unwrap_or_else(|| begun.memory.clone()), ..begun };
-        self.trial(from, (amount, steps), None)
+        self.trial(from, (amount, steps), None).played
     }
 
-    /// Plays whole episodes like `episodes`, with lasting noise that stays the same in all of their steps.
+    /// Noise that stays the same in all steps of whole episodes, if the policy has some.
     #[track_caller]
-    pub fn episodes_with_noise(&self, amount: Amount, steps: usize) -> Experience {
+    fn lasting(&self) -> Option<Tensor> {
         let noise = RowNoise::new(fold_in(self.keys.lasting, self.keys.first), self.rows[1]);
-        self.trial(self.begin(), (amount, steps), self.policy.lasting(self.acting, &noise))
+        self.policy.lasting(self.acting, &noise)
     }
 
     #[track_caller]
-    fn trial(&self, from: Running, amount: (Amount, usize), lasting: Option<Tensor>) -> Experience {
+    fn trial(&self, from: Running, amount: (Amount, usize), lasting: Option<Tensor>) -> Trial {
         let step = |t: Tensor, from: &Running, episode: [Tensor; 2], ()| self.stepped(t, from, Some(episode), lasting);
         self.agent().trial(from, amount, &(), step)
     }
@@ -138,27 +143,39 @@ impl Agent<'_> {
         (amount, steps): (Amount, usize),
         xs: &X,
         step: impl FnOnce(Tensor, &Running, [Tensor; 2], X) -> StepOutcome,
-    ) -> Experience {
+    ) -> Trial {
         let none = word(0).broadcast_to(&self.rows);
         // The steps of whole episodes so far, if the amount depends on them.
         let whole = (!matches!(amount, Amount::Episodes(_))).then_some(none);
         let init = (from, (none, whole));
         type Carry = (Running, (Tensor, Option<Tensor>));
-        let ((next, _), steps) = scan_tree(steps, &init, xs, |t, (running, (episode, whole)): Carry, row| {
-            let counts = match (amount, whole) {
-                (Amount::Steps(enough), Some(whole)) => whole.lt(word(enough)),
-                (Amount::AtLeast { episodes, steps }, Some(whole)) => {
-                    episode.lt(word(episodes)).bit_or(whole.lt(word(steps)))
-                }
-                (Amount::Episodes(enough) | Amount::Steps(enough), _) => episode.lt(word(enough)),
-                (Amount::AtLeast { episodes, .. }, None) => episode.lt(word(episodes)),
-            };
+        let ((next, (episode, whole)), steps) = scan_tree(steps, &init, xs, |t, carry: Carry, row| {
+            let (running, (episode, whole)) = carry;
+            let counts = unfinished(amount, episode, whole);
             let one = step(t + self.keys.first, &running, [episode, counts], row);
             let over = one.steps.valid.bit_and(one.ended).reshape(&self.rows);
             let whole = whole.map(|whole| over.select(t + word(1), whole));
             ((one.next, (episode + over, whole)), one.steps)
         });
-        constant(Experience { steps: steps.unwrap_or_else(Steps::poison), cut_obs: None, next })
+        let played = constant(Experience { steps: steps.unwrap_or_else(Steps::poison), cut_obs: None, next });
+        Trial { played, unfinished: unfinished(amount, episode, whole) }
+    }
+}
+
+/// Whole episodes that were played, and 1 where others would follow that count, u32 `[K, N]`.
+pub(super) struct Trial {
+    played: Experience,
+    unfinished: Tensor,
+}
+
+/// 1 where the next step counts, u32 `[K, N]`, after this number of whole episodes and, if the amount depends on them,
+/// of their steps.
+fn unfinished(amount: Amount, episode: Tensor, whole: Option<Tensor>) -> Tensor {
+    match (amount, whole) {
+        (Amount::Steps(enough), Some(whole)) => whole.lt(word(enough)),
+        (Amount::AtLeast { episodes, steps }, Some(whole)) => episode.lt(word(episodes)).bit_or(whole.lt(word(steps))),
+        (Amount::Episodes(enough) | Amount::Steps(enough), _) => episode.lt(word(enough)),
+        (Amount::AtLeast { episodes, .. }, None) => episode.lt(word(episodes)),
     }
 }
 
@@ -170,8 +187,9 @@ pub fn replay(policy: &dyn Policy, acting: &Acting, amount: Amount, first: Tenso
     let agent = Agent { policy, acting, rows: [first.size(0), first.size(1)], keys: Keys::of(zero) };
     let state = Tensor::zeros(&[first.size(0), first.size(1), 1]);
     let steps = recorded.action.size(0);
-    agent.trial(agent.begin(state, first), (amount, steps), recorded, |t, from, episode, row| {
+    let trial = agent.trial(agent.begin(state, first), (amount, steps), recorded, |t, from, episode, row| {
         let how = How::Recorded(row.action);
         agent.step(how, t, from, Some(episode), None, &|_| row.step(from))
-    })
+    });
+    trial.played
 }

@@ -2,7 +2,7 @@
 
 use crate::Tensor;
 use crate::credit::Paths;
-use crate::tensor::{Named, scan_tree, tree};
+use crate::tensor::{CompensatedSum, Named, scan_tree, tree};
 
 /// Environments with running episodes: N in each of K groups.
 #[derive(Clone, Debug)]
@@ -127,7 +127,7 @@ pub struct Experience {
 #[derive(Clone, Copy, Debug)]
 pub struct Totals {
     /// Sums of rewards.
-    pub returns: Tensor,
+    pub returns: CompensatedSum,
     /// Numbers of steps, u32.
     pub lengths: Tensor,
     /// 1 where the episode ended in a final state, u32.
@@ -139,13 +139,21 @@ pub struct Totals {
 tree!(Totals: returns, lengths, terminated, lost);
 
 impl Totals {
+    /// The sums before the first step of these rows.
+    #[must_use]
+    pub fn none(rows: &[usize]) -> Totals {
+        let count = Tensor::constant_u32(0).broadcast_to(rows);
+        let returns = CompensatedSum::zeros(rows);
+        Totals { returns, lengths: count, terminated: count, lost: Tensor::zeros(rows) }
+    }
+
     /// Adds a step of each environment, `[K, N, …]`, to the sums.
     #[track_caller]
     #[must_use]
     pub fn add(&self, step: &Steps) -> Totals {
-        let flat = |x: Tensor| x.reshape(&self.returns.shape());
+        let flat = |x: Tensor| x.reshape(&self.lengths.shape());
         Totals {
-            returns: self.returns + flat(step.reward),
+            returns: self.returns.add(flat(step.reward)),
             lengths: self.lengths + Tensor::constant_u32(1),
             terminated: flat(step.terminated),
             lost: self.lost.max(flat(step.lost)),

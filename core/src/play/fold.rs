@@ -1,7 +1,6 @@
 //! Sums over the steps of episodes, which keep no step.
 
 use super::ask::Request;
-use super::stepping::word;
 use super::{Amount, Cast, Iteration, Keys, Play, Running, Steps, Totals, replay};
 use crate::dist::fold_in;
 use crate::host::EnvPlace;
@@ -41,7 +40,7 @@ impl Iteration<'_> {
                     return init.with(&init.flat());
                 }
                 let amount = Amount::Episodes(1);
-                let request = Request { how, steps, episodes: Some(amount), lasting: None, tasks: None };
+                let request = Request { how, steps: steps.into(), episodes: Some(amount), lasting: None, tasks: None };
                 let (first, recorded) = self.ask(host.spec(), cast, keys, &Named::new(), request);
                 let first = first.first().copied().unwrap_or(Tensor::poison());
                 fold_recorded(&replay(policy, acting, amount, first, &recorded).steps, init, add)
@@ -55,9 +54,7 @@ impl Play<'_> {
     /// before.
     #[track_caller]
     pub fn totals(&self, steps: usize) -> Totals {
-        let (sums, counts) = (Tensor::zeros(&self.rows), word(0).broadcast_to(&self.rows));
-        let first = Totals { returns: sums, lengths: counts, terminated: counts, lost: sums };
-        self.fold(steps, &first, Totals::add)
+        self.fold(steps, &Totals::none(&self.rows), Totals::add)
     }
 
     /// Folds `add` over the steps of one whole episode in each environment, beginning with `init`, `[K, N, …]`: at most

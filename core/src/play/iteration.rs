@@ -1,7 +1,7 @@
 //! Iterations of an algorithm: besides computing with tensors, they draw tasks, play, and let the host compute.
 
 use super::keys::group_keys;
-use super::{HostAct, HostCall, Steps};
+use super::{HostAct, HostCall, Room, Steps};
 use crate::dist::fold_in;
 use crate::env::EnvSpec;
 use crate::host::EnvPlace;
@@ -30,6 +30,8 @@ pub struct Iteration<'a> {
     scheduled: Option<Named>,
     /// The number of groups per seed, which stand for seeds while an algorithm plays and learns by groups.
     groups: usize,
+    /// The steps for which plays of whole episodes have room, where they ask for it; none: all that there can be.
+    room: Option<usize>,
     /// True once the host has been told the tasks.
     pub(super) told: bool,
     pub(super) acts: Vec<HostAct>,
@@ -67,7 +69,7 @@ impl<'a> Iteration<'a> {
     /// Makes iteration number `number` (u32 `[]`, from 1), of the first stage, with each seed's key, words `[S, 1]`.
     pub fn new(cx: &'a mut Context, place: &'a EnvPlace, key: [Tensor; 2], number: Tensor) -> Iteration<'a> {
         let (stage, scheduled, groups, told, acts) = (0, None, 1, false, Vec::new());
-        Iteration { cx, place, device: None, key, number, stage, scheduled, groups, told, acts }
+        Iteration { cx, place, device: None, key, number, stage, scheduled, groups, room: None, told, acts }
     }
 
     /// Sets the device on which policies act in environments of the host. Without one, a trace that plays there fails.
@@ -80,6 +82,29 @@ impl<'a> Iteration<'a> {
     #[must_use]
     pub fn of_stage(self, stage: usize) -> Iteration<'a> {
         Iteration { stage, ..self }
+    }
+
+    /// Gives plays of whole episodes room for this number of steps, where they ask for [`room`](Iteration::room).
+    #[must_use]
+    pub(crate) fn with_room(self, steps: Option<usize>) -> Iteration<'a> {
+        Iteration { room: steps, ..self }
+    }
+
+    /// The room for whole episodes of at most `most` steps in each environment. A trace that plays in a loop cannot ask
+    /// for it.
+    #[must_use]
+    pub fn room(&self, most: usize) -> Room {
+        Room { steps: self.room.map_or(most, |steps| steps.min(most)), most }
+    }
+
+    /// Lets the host make the iteration again with more room, where episodes that count are `unfinished`, u32 `[K, N]`.
+    /// `valid` is that of the steps.
+    #[track_caller]
+    pub(super) fn expect_room(&mut self, unfinished: Tensor, valid: Tensor) {
+        let most = |x: Tensor| x.reshape(&[x.len()]).max_keep(0);
+        let asked = [most(unfinished.to_f32()), most(valid.to_f32().sum_keep(0))];
+        self.acts.push(HostAct::Room);
+        self.cx.ask(&[Tensor::concat(&asked, 0)], &[]);
     }
 
     /// Sets each seed's values of schedules, `[S, 1]`, by the names of their scalars.
@@ -238,7 +263,7 @@ impl<'a> Iteration<'a> {
         mut body: impl FnMut(&mut Iteration<'_>, Tensor, C) -> (C, Metrics),
     ) -> (C, Metrics) {
         let seeds = self.seeds();
-        let Iteration { cx, place, device, key, number, stage, scheduled, groups, told, acts } = self;
+        let Iteration { cx, place, device, key, number, stage, scheduled, groups, told, acts, .. } = self;
         let (acts_before, told_before) = (acts.len(), *told);
         let mut like = Metrics::default();
         let once = cx.try_loop(|cx| {

@@ -1,30 +1,13 @@
 //! The stage: environments of the host, as an iteration plays them.
 
-use super::{Amount, PolicyActor, Tape};
+use super::host_play::{HostPlay, Recording};
+use super::room::Needed;
 use crate::backend::LocalFuture;
-use crate::host::{Chance, Executor, Fleet, PlayedStep, Player, SomeGroups};
+use crate::host::{Executor, Fleet, Player, SomeGroups};
 use crate::host::{cut_off, saved_groups};
 use crate::program::Host;
 use crate::rng::{Key, fold_in, streams};
-use crate::task::TaskSource;
 use crate::{Array, Device, Error, Result};
-
-/// A play on the host that an iteration asks for.
-#[derive(Debug)]
-pub struct HostPlay {
-    /// The acting policy.
-    pub actor: PolicyActor,
-    /// Names of the values by which the policy acts, in the order in which they are asked.
-    pub acting: Vec<String>,
-    /// K and N: groups, and environments per group.
-    pub rows: [usize; 2],
-    /// T, the most steps.
-    pub steps: usize,
-    /// The amount of whole episodes in each environment; none for T steps that continue the running episodes.
-    pub episodes: Option<Amount>,
-    /// The source of tasks and their number per seed, if tasks are to be drawn.
-    pub tasks: Option<(TaskSource, usize)>,
-}
 
 /// A computation outside of programs, which an iteration asks for.
 pub struct HostCall {
@@ -51,6 +34,19 @@ pub enum HostAct {
     Play(HostPlay),
     /// The host computes.
     Call(HostCall),
+    /// The host looks whether whole episodes had room: it is told whether others would follow, and the most steps.
+    Room,
+}
+
+impl HostAct {
+    /// Tells whether whole episodes have less room here than they may need.
+    pub(crate) fn is_limited(&self) -> bool {
+        match self {
+            HostAct::Play(play) => play.room.is_limited(),
+            HostAct::Call(_) => false,
+            HostAct::Room => true,
+        }
+    }
 }
 
 /// The host's part in the iterations of stacked seeds: an executor's environments, if they are on the host, and
@@ -64,6 +60,11 @@ pub struct Stage {
     saved: Option<Vec<Vec<u8>>>,
     /// The acts that iterations ask for, by stage of the algorithm.
     acts: Vec<Vec<HostAct>>,
+    /// What limited plays of the current iteration have recorded, by the numbers of their acts: if the iteration is made
+    /// again with more room, environments are not.
+    recorded: Vec<(usize, Recording)>,
+    /// What the plays of the current iteration have needed of their room.
+    needed: Needed,
     /// The number of the current iteration, from 1.
     pub iteration: u32,
     /// The iteration's stage of the algorithm, counted from 0.
@@ -86,6 +87,8 @@ impl Stage {
             player: executor.map(|whole| Player::new(Box::new(SomeGroups::all(whole)))),
             saved: None,
             acts,
+            recorded: Vec::new(),
+            needed: Needed::Steps(0),
             iteration: 0,
             of: 0,
         }
@@ -94,6 +97,16 @@ impl Stage {
     /// Sets the acts that iterations ask for, by stage of the algorithm; running episodes continue.
     pub(crate) fn set_acts(&mut self, acts: Vec<Vec<HostAct>>) {
         self.acts = acts;
+    }
+
+    /// What the plays have needed since this was last asked. What they have recorded is kept if the iteration is to be
+    /// made again with more room.
+    pub(crate) fn take_needed(&mut self) -> Needed {
+        let needed = std::mem::replace(&mut self.needed, Needed::Steps(0));
+        if matches!(needed, Needed::Steps(_)) {
+            self.recorded.clear();
+        }
+        needed
     }
 
     /// Plays only for the seeds with these keys from the next episodes on; `numbers` are their numbers among all seeds
@@ -220,17 +233,32 @@ fn not_restored(error: Error, name: &str) -> Error {
 impl Host for Stage {
     fn answer(&mut self, number: usize, asked: Vec<Array>) -> LocalFuture<'_, Result<Vec<Array>>> {
         Box::pin(async move {
-            let Stage { device, keys, player, acts, iteration, of, .. } = self;
+            let Stage { device, keys, player, acts, recorded, needed, iteration, of, .. } = self;
             match (acts.get_mut(*of).and_then(|acts| acts.get_mut(number)), player) {
                 (Some(HostAct::Call(call)), _) => call.run(device, &asked).await,
+                (Some(HostAct::Room), _) => {
+                    let told = device.read(&asked[0]).await?;
+                    needed.met((told[0] == 0.0).then_some(told[1] as usize))?;
+                    Ok(Vec::new())
+                }
                 (Some(HostAct::Play(play)), Some(player)) => {
-                    if let Some((source, count)) = &play.tasks {
-                        let pick = |key: &Key| source.pick(fold_in(*key, streams::TASK), *iteration, *count);
-                        let chances: Vec<Chance> = keys.iter().flat_map(pick).map(Chance::from).collect();
-                        let tasks = player.executor_mut().sample_tasks(&chances).await?;
-                        player.executor_mut().set_tasks(&tasks).await?;
+                    let known = recorded.iter().position(|(of, _)| *of == number);
+                    let recording = match known {
+                        Some(at) => recorded[at].1.clone(),
+                        None => {
+                            play.tell_tasks(player, keys, *iteration).await?;
+                            let recording = play.record(device, player, asked).await?;
+                            if play.room.is_limited() {
+                                recorded.push((number, recording.clone()));
+                            }
+                            recording
+                        }
+                    };
+                    let (steps, room) = (recording.steps, play.room);
+                    if room.is_limited() {
+                        needed.met_or(steps, room.steps)?;
                     }
-                    play.run(device, player, asked).await
+                    play.answers(device, player.executor().fleet(), recording)
                 }
                 _ => Err(Error::Program(format!("nobody answers ask {number}"))),
             }
@@ -250,64 +278,5 @@ impl HostCall {
             return Err(Error::Program(problem));
         }
         shapes.iter().zip(&answers).map(|(shape, numbers)| device.array(shape, numbers)).collect()
-    }
-}
-
-impl HostPlay {
-    /// Plays; `asked` has the values by which the policy acts, its memory if running episodes continue, then the keys
-    /// of actions, of lasting noise and of environments.
-    async fn run(&mut self, device: &Device, player: &mut Player<SomeGroups>, asked: Vec<Array>) -> Result<Vec<Array>> {
-        let HostPlay { actor, acting, rows: [k, n], steps, episodes, .. } = self;
-        let [values @ .., action, lasting, env] = &asked[..] else {
-            return Err(Error::Program("a play needs keys".to_owned()));
-        };
-        let (values, memory) = values.split_at(acting.len().min(values.len()));
-        let words = device.read_u32(env).await?;
-        let (words, first_step) = words.split_at(2 * *k);
-        actor.set_acting(acting.iter().cloned().zip(values.iter().cloned()).collect());
-        actor.set_memory_arrays(memory);
-        actor.set_key_arrays(action.clone(), lasting.clone());
-        let of_groups = words.chunks(2).map(|words| [words[0], words[1]]);
-        let groups = player.executor().fleet().tasks;
-        // An environment that is a group of its own has a key of its own.
-        let keys: Vec<Key> = match groups == *k {
-            true => of_groups.collect(),
-            false => of_groups.flat_map(|key| (0..*n as u32).map(move |element| fold_in(key, element))).collect(),
-        };
-        let mut first = None;
-        if episodes.is_some() {
-            actor.forget()?;
-            let at_first: Vec<Key> = keys.iter().map(|key| fold_in(*key, 0)).collect();
-            player.begin(&at_first).await?;
-            let shape = [*k, *n, player.executor().fleet().observations()];
-            first = Some(device.array(&shape, player.seen().unwrap_or_default())?);
-        }
-        let (mut tape, mut made) = (Tape::default(), 0);
-        // The numbers of episodes that each environment has ended, and true where these are enough.
-        let mut ended = vec![(0, false); *k * *n];
-        let mut record = |step: PlayedStep<'_>| {
-            made += 1;
-            for (number, (count, enough)) in ended.iter_mut().enumerate() {
-                *count += usize::from(step.stepped.ended(number));
-                let reached = episodes.is_none_or(|amount| amount.reached(*count, made));
-                *enough |= step.stepped.ended(number) && reached;
-            }
-            tape.add(&step);
-            made < *steps && (episodes.is_none() || ended.iter().any(|(_, enough)| !enough))
-        };
-        actor.first = first_step.first().copied().unwrap_or(0);
-        let first_step = actor.first;
-        player.play(actor, &keys, first_step, &mut record).await?;
-        let fleet = player.executor().fleet();
-        if episodes.is_some() && ended.iter().any(|(_, enough)| !enough) {
-            let (name, horizon) = (fleet.spec.name.clone(), fleet.horizon);
-            let problem = format!(
-                "an episode is longer than the time limit of {horizon} steps: the executor does not cut it off"
-            );
-            return Err(Error::Environment { name, problem });
-        }
-        let uploaded = tape.upload(device, fleet, [*steps, *k, *n])?;
-        let memory = if episodes.is_some() { Vec::new() } else { actor.memory_arrays() };
-        Ok(uploaded.into_iter().map(|(_, array)| array).chain(first).chain(memory).collect())
     }
 }

@@ -143,7 +143,7 @@ impl Iteration<'_> {
             }
             EnvPlace::Host(host) => {
                 let Until { steps, lasting, .. } = until;
-                let request = Request { how: How::Explore, steps, episodes: None, lasting, tasks: None };
+                let request = Request { how: How::Explore, steps: steps.into(), episodes: None, lasting, tasks: None };
                 let (rest, recorded) = self.ask(host.spec(), cast, keys, &from.memory, request);
                 let memory = from.memory.with(&rest);
                 recorded.went_on(Running { memory, ..from })

@@ -42,6 +42,7 @@
 //! ```
 
 mod bits;
+mod compensated_sum;
 mod compose;
 mod contract;
 mod control;
@@ -52,6 +53,7 @@ pub mod op;
 mod tree;
 mod view;
 
+pub use compensated_sum::CompensatedSum;
 pub(crate) use control::rows_of;
 pub use control::{Loop, call, run_if, scan, scan_until};
 pub use dtype::DType;

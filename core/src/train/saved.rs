@@ -143,5 +143,5 @@ pub fn joined<'a>(own: impl Into<Own<'a>>, saved: Saved<'_>) -> Result<Vec<u8>> 
         let (name, dtype) = (ring.tensor.clone(), tensors::dtype(entry.dtype));
         entries.push(Entry { name, dtype, shape: entry.shape, bytes: bytes.into() });
     }
-    snapshot::encode(header.with_rings(Vec::new(), false), &entries)
+    snapshot::encode(header.with_rings(Vec::new()), &entries)
 }

@@ -4,6 +4,8 @@
 mod blocking;
 mod evaluation;
 pub(super) mod restored;
+#[cfg(test)]
+mod room_tests;
 mod seed_progress;
 pub(super) mod snapshots;
 mod stacks;
@@ -19,8 +21,10 @@ use crate::algo::{Metrics, StateEntry, Training, resized};
 use crate::backend::Lease;
 use crate::nn::Layout;
 use crate::optim::Progress;
+use crate::tensor::CompensatedSum;
 use crate::train::attempt::episode_program::EpisodeProgram;
 use crate::train::saved::Saved;
+use crate::train::saved::finished::Finished;
 use crate::train::saved::host_episodes;
 use crate::train::saved::segments::Ring;
 use crate::train::saved::wrong::wrong;
@@ -249,6 +253,13 @@ impl Session {
         self.seeds.get(index).is_some_and(|seed| seed.ended_as_planned) && !self.is_done(index)
     }
 
+    /// True if seed number `index`, from 0, continues from a snapshot of an earlier version with a memory from which
+    /// hindsight learns wrong goals: where an episode ended by itself, that version kept the first observation of the
+    /// next one in place of its own last one.
+    pub fn has_wrong_goals(&self, index: usize) -> bool {
+        self.seeds.get(index).is_some_and(|seed| seed.lacks_last_observations)
+    }
+
     /// The progress of a seed, which its schedules follow.
     fn progress(&self, index: usize) -> Progress {
         let SeedProgress { iteration: iterations, made: steps, .. } = self.seeds[index];
@@ -313,11 +324,14 @@ impl Session {
         let of_seeds = values.chunks(values.len() / self.stack.len());
         for (row, ((values, index), at)) in of_seeds.zip(&self.stack).zip(at).enumerate() {
             let (values, returns) = values.split_at(names.len().min(values.len()));
+            let returns = CompensatedSum::read(returns);
             let of = |name: &str| names.iter().position(|known| known == name).map_or(0.0, |column| values[column]);
             let seed = &mut self.seeds[*index];
             seed.iteration += 1;
             seed.made += if fitted.counts_steps() { of(Metrics::STEPS) as u64 } else { planned };
-            seed.finished.add([Metrics::EPISODES, inner[0], inner[1]].map(of), returns);
+            let [episodes, sum, lengths] = [Metrics::EPISODES, inner[0], inner[1]].map(of);
+            let sum = if returns.is_empty() { sum } else { Finished::sum(&returns) };
+            seed.finished.add([episodes, sum, lengths], &returns);
             let [ep_return, ep_len] = seed.finished.means();
             let mut of_seed: Row = Vec::with_capacity(names.len() + 8);
             let mut add = |name: &str, value: f64| of_seed.push((name.to_owned(), value));
@@ -330,7 +344,8 @@ impl Session {
             }
             for name in all_names.iter().filter(|name| !inner.contains(&name.as_str())) {
                 let column = names.iter().position(|known| known == name);
-                add(name, column.map_or(f64::NAN, |column| values[column]));
+                let value = column.map(|column| values[column]).filter(|value| *value != Metrics::NONE);
+                add(name, value.unwrap_or(f64::NAN));
             }
             for (name, value) in self.training.schedules(row, at) {
                 add(name, value);

@@ -25,7 +25,7 @@ fn crafted_snapshots_are_refused_and_do_not_reach_the_terminal() {
         (file.header("\"iteration\":1", "\"iteration\":18446744073709551615"), "iterations"),
         (file.header("\"env\":\"cartpole\"", &format!("\"env\":\"{evil}\"")), "pwned"),
         (file.header("\"algorithm\":\"ppo\"", &format!("\"algorithm\":\"{evil}\"")), "pwned"),
-        (file.header("\"format\":2", "\"format\":6"), "update quickstudy"),
+        (file.header("\"format\":6", "\"format\":7"), "update quickstudy"),
     ] {
         fs::write(&path, crafted.bytes()).unwrap();
         for arguments in ["train --resume r --steps 128", "eval r --last --episodes 1"] {

@@ -2,7 +2,7 @@
 //! and on the CPU.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy_core::algo::on_policy::likelihood_loss;
+use quickstudy_core::algo::on_policy::{likelihood_loss, mean};
 use quickstudy_core::algo::ppo::{clip_loss, value_loss};
 use quickstudy_core::credit::{ValuedSteps, gae};
 use quickstudy_core::dist::Gaussian;
@@ -172,7 +172,7 @@ fn golden_pyrado_losses_of_joint_ratios() {
             let inputs = [(wide.clone(), l.logp), (wide, l.logp_old), (vec![1, l.n, 1], l.adv)];
             let out = bar.run(&inputs, |x| {
                 let ratio = log_ratio(x[0].sum_keep(2), x[1].sum_keep(2)).exp();
-                vec![clip_loss(ratio, x[2], Tensor::constant_f32(l.eps))]
+                vec![mean(clip_loss(ratio, x[2], Tensor::constant_f32(l.eps)))]
             });
             bar.check("joint", &out[0], &[number(&case["ppo_joint_ratio_reference"])]);
         }
@@ -202,7 +202,7 @@ fn golden_pyrado_losses_and_gradients_per_number() {
             ];
             let out = bar.run(&inputs, |x| {
                 let eps = Tensor::constant_f32(l.eps);
-                let policy = |logp: Tensor| clip_loss(log_ratio(logp, x[3]).exp(), x[4], eps).sum_all();
+                let policy = |logp: Tensor| mean(clip_loss(log_ratio(logp, x[3]).exp(), x[4], eps)).sum_all();
                 // The file counts the constant of the entropy once instead of once per number.
                 let constant = 0.5 * (1.0 + std::f64::consts::TAU.ln());
                 let entropy = |log_std: Tensor| {
@@ -211,7 +211,7 @@ fn golden_pyrado_losses_and_gradients_per_number() {
                 };
                 let ppo = value_and_grad(&x[..1], |p| policy(p[0]));
                 let ppo2 = value_and_grad(&x[..3], |p| {
-                    let value = value_loss(p[1], x[6], Some((x[5], eps))).sum_all();
+                    let value = mean(value_loss(p[1], x[6], Some((x[5], eps)))).sum_all() * 0.5;
                     policy(p[0]) + value * value_coef - entropy(p[2]) * entropy_coef
                 });
                 [&[ppo.0], &ppo.1[..], &[ppo2.0], &ppo2.1[..], &[entropy(x[2])]].concat()
@@ -258,8 +258,8 @@ fn golden_pyrado_losses_of_a2c() {
                     Gaussian::new(mean, log_std).entropy().sum_all()
                 };
                 let (loss, gradients) = value_and_grad(&x[..3], |p| {
-                    let policy = likelihood_loss(p[0].sum_keep(2), x[3]).sum_all() * share;
-                    let value = value_loss(p[1], x[4], None).sum_all();
+                    let policy = mean(likelihood_loss(p[0].sum_keep(2), x[3])).sum_all() * share;
+                    let value = mean(value_loss(p[1], x[4], None)).sum_all() * 0.5;
                     policy + value * value_coef - entropy(p[2]) * entropy_coef
                 });
                 [&[loss], &gradients[..], &[entropy(x[2])]].concat()

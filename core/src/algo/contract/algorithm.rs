@@ -285,6 +285,12 @@ pub trait Algorithm: Learned {
         false
     }
 
+    /// Tells whether updates read the observation in which an episode ended by itself, and not only whether it ended,
+    /// from a memory in which earlier versions kept the first one of the next episode.
+    fn reads_last_observations(&self) -> bool {
+        false
+    }
+
     /// The way in which several ranks train it together.
     fn together(&self) -> Together {
         Together::No("")

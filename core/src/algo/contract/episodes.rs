@@ -1,9 +1,18 @@
 //! Episodes that run on from one iteration to the next.
 
 use super::{First, Held, Numbers, StateEntry};
+use crate::DType;
 use crate::play::{Iteration, Running};
-use crate::tensor::{Named, tree};
-use crate::{DType, Tensor};
+use crate::tensor::{CompensatedSum, Named, tree};
+
+/// The entries of the returns so far: the sum, and what it lacks.
+const EP_RETURN: [&str; 2] = ["ep_return", "ep_return_rest"];
+
+/// The returns so far of the episodes that are running in a state, `[S, N, 1]`; none if it holds no episodes.
+pub(in crate::algo) fn running_return(held: &Held) -> Option<CompensatedSum> {
+    let [sum, rest] = EP_RETURN.map(|name| held.find(name));
+    sum.zip(rest).map(|(sum, rest)| CompensatedSum { sum, rest })
+}
 
 /// Episodes that are running when an iteration begins or ends, as the state holds them.
 #[derive(Clone, Debug)]
@@ -11,7 +20,7 @@ pub(in crate::algo) struct RunningEpisodes {
     /// Their environments: N per seed.
     pub running: Running,
     /// Their returns so far, `[S, N, 1]`.
-    pub ep_return: Tensor,
+    pub ep_return: CompensatedSum,
 }
 
 tree!(RunningEpisodes: running, ep_return);
@@ -29,7 +38,7 @@ impl RunningEpisodes {
         let steps = Numbers::up_to(horizon.saturating_sub(1) as u64);
         entries.push(StateEntry::new("env_steps", &[n, 1], DType::U32).holding(steps).of_episode());
         entries.push(of("obs", &[n, o]).from(First::Observation));
-        entries.push(of("ep_return", &[n, 1]).of_episode());
+        entries.extend(EP_RETURN.map(|name| of(name, &[n, 1]).of_episode()));
         entries
     }
 
@@ -44,7 +53,8 @@ impl RunningEpisodes {
             memory,
             task: held.find("task"),
         };
-        RunningEpisodes { running, ep_return: held.get("ep_return") }
+        let [sum, rest] = EP_RETURN.map(|name| held.get(name));
+        RunningEpisodes { running, ep_return: CompensatedSum { sum, rest } }
     }
 
     /// Writes the episodes to the state, except for the policy's memory.
@@ -59,6 +69,7 @@ impl RunningEpisodes {
         }
         it.update("env_steps", steps.unsqueeze(2));
         it.update("obs", *obs);
-        it.update("ep_return", self.ep_return);
+        let CompensatedSum { sum, rest } = self.ep_return;
+        EP_RETURN.into_iter().zip([sum, rest]).for_each(|(name, x)| it.update(name, x));
     }
 }

@@ -29,11 +29,13 @@ pub(super) fn by_seed(algorithm: &dyn Algorithm, seeds: usize) -> bool {
     seeds > 1 && algorithm.counts_steps()
 }
 
-/// Traces and compiles the iterations of all stages, with the host's part in each.
+/// Traces and compiles the iterations of all stages, with the host's part in each. Whole episodes have room for `room`
+/// steps, if it is limited.
 pub(super) fn trace_all(
     device: &Device,
     rows: &RowAlgorithms,
     place: &EnvPlace,
+    room: Option<usize>,
 ) -> Result<(Vec<Traced>, Vec<Vec<HostAct>>)> {
     let (mut traced, mut acts) = (Vec::new(), Vec::new());
     for stage in 0..rows.first().stages().max(1) {
@@ -43,8 +45,9 @@ pub(super) fn trace_all(
             let (mut names, mut of_stage) = (Vec::new(), Vec::new());
             let (algorithm, seeds) = (&**rows.first(), rows.rows());
             let by_seed = by_seed(algorithm, seeds);
-            let trace =
-                |cx: &mut Context| (names, of_stage) = trace((cx, device), algorithm, stage, place, (seeds, by_seed));
+            let trace = |cx: &mut Context| {
+                (names, of_stage) = trace((cx, device), algorithm, (stage, room), place, (seeds, by_seed));
+            };
             let segments = Segments::new(device, trace)?;
             (Traced { segments, names, numbers: None }, of_stage)
         };
@@ -73,7 +76,7 @@ fn trace_variant(
     (variant, stage): (usize, usize),
     place: &EnvPlace,
 ) -> Vec<String> {
-    trace(cx, &*rows.variants[variant], stage, place, (rows.rows(), false)).0
+    trace(cx, &*rows.variants[variant], (stage, None), place, (rows.rows(), false)).0
 }
 
 /// Checks that variants can be rows of one program: that their iterations differ in numbers alone.
@@ -102,7 +105,7 @@ fn trace_variants(_: &Device, _: &RowAlgorithms, _: usize, _: &EnvPlace) -> Resu
 pub(super) fn trace(
     (cx, device): (&mut Context, &Device),
     algorithm: &dyn Algorithm,
-    stage: usize,
+    (stage, room): (usize, Option<usize>),
     place: &EnvPlace,
     (seeds, by_seed): (usize, bool),
 ) -> (Vec<String>, Vec<HostAct>) {
@@ -114,7 +117,7 @@ pub(super) fn trace(
         names.map(|name| (name, cx.state(&schedule_entry(name), &[seeds, 1], DType::F32))).collect()
     });
     let words = [words.slice(1, 0, 1), words.slice(1, 1, 2)];
-    let mut it = Iteration::new(cx, place, words, number).of_stage(stage).acting_on(device);
+    let mut it = Iteration::new(cx, place, words, number).of_stage(stage).with_room(room).acting_on(device);
     if let Some(scheduled) = scheduled {
         it = it.scheduled_by_seed(scheduled);
     }

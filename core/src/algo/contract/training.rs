@@ -1,6 +1,7 @@
 //! Training: an algorithm's iterations, one after the other.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::row_algorithms::RowAlgorithms;
 use super::traced::{Traced, by_seed, trace, trace_all};
@@ -11,7 +12,7 @@ use crate::dist::fold_in;
 use crate::env::EnvDef;
 use crate::host::{EnvPlace, Fleet, FleetSize};
 use crate::optim::Progress;
-use crate::play::{Stage, group_keys, schedule_entry};
+use crate::play::{FIRST, HostAct, Needed, Stage, group_keys, schedule_entry};
 use crate::program::{Plan, PlanOptions};
 use crate::rng::{key_from_seed, streams};
 use crate::{Array, DType, Device, Error, Program, Result, State, Tensor};
@@ -28,6 +29,10 @@ pub struct Training {
     place: EnvPlace,
     /// The iterations by stage.
     traced: Vec<Traced>,
+    /// The steps for which traces have room in each environment's whole episodes; none: all that there can be.
+    room: Option<usize>,
+    /// The room that the next iteration is to have.
+    next_room: Option<usize>,
     stage: Stage,
     /// The state: all that training changes, each array with a leading axis of seeds.
     pub state: State,
@@ -78,9 +83,18 @@ impl Training {
         if let Some(executor) = &executor {
             expect_fleet(executor.fleet(), seeds.len(), fleet)?;
         }
-        let (traced, acts) = trace_all(device, &rows, &place)?;
+        let room = (!rows.differ() && device.rank()[1] == 1).then_some(FIRST);
+        let (traced, acts) = trace_all(device, &rows, &place, room)?;
+        // Where room is limited, there is memory for all that there can be.
+        let limited = acts.iter().flatten().any(HostAct::is_limited);
+        if limited {
+            for plan in Training::plans(&**rows.first(), place.clone(), seeds.len())? {
+                device.compile(Arc::new(plan))?;
+            }
+        }
+        let room = room.filter(|_| limited);
         let stage = Stage::new(device, executor, keys(device, &**rows.first(), seeds), acts);
-        Ok(Training { device: device.clone(), rows, place, traced, stage, state })
+        Ok(Training { device: device.clone(), rows, place, traced, room, next_room: room, stage, state })
     }
 
     /// Continues with the same algorithms for runs of another number of steps. Entries of the state that then have
@@ -89,7 +103,7 @@ impl Training {
     /// # Errors
     /// If the device lacks memory; then nothing has changed.
     pub(crate) fn resize(&mut self, rows: RowAlgorithms) -> Result<()> {
-        let (traced, acts) = trace_all(&self.device, &rows, &self.place)?;
+        let (traced, acts) = trace_all(&self.device, &rows, &self.place, self.room)?;
         let entries = rows.first().entries(self.place.state_len());
         self.state = resized(&self.device, &self.state, &entries, rows.rows())?;
         (self.traced, self.rows) = (traced, rows);
@@ -110,7 +124,7 @@ impl Training {
     ) -> Result<()> {
         let of_stack: Vec<u64> = numbers.iter().map(|number| seeds[*number]).collect();
         self.stage.choose(keys(&self.device, &**rows.first(), &of_stack), numbers, seeds.len())?;
-        let (traced, acts) = trace_all(&self.device, &rows, &self.place)?;
+        let (traced, acts) = trace_all(&self.device, &rows, &self.place, self.room)?;
         (self.traced, self.rows, self.state) = (traced, rows, state);
         self.stage.set_acts(acts);
         Ok(())
@@ -127,7 +141,7 @@ impl Training {
         let device = Device::cpu(1);
         let of_stage = |stage: usize| {
             Program::plan_of(PlanOptions::default(), |cx| {
-                trace((cx, &device), algorithm, stage, &place, (seeds, by_seed(algorithm, seeds)));
+                trace((cx, &device), algorithm, (stage, None), &place, (seeds, by_seed(algorithm, seeds)));
             })
         };
         (0..algorithm.stages().max(1)).map(of_stage).collect()
@@ -279,9 +293,39 @@ impl Training {
             }
             let stage = self.algorithm().stage(done).min(self.traced.len() - 1);
             self.stage.of = stage;
-            let outputs = self.traced[stage].segments.run(&self.state, &scalars, &mut self.stage).await?;
-            outputs.get("metrics").cloned()
+            self.give_room()?;
+            loop {
+                let outputs = self.traced[stage].segments.run(&self.state, &scalars, &mut self.stage).await;
+                let needed = self.stage.take_needed();
+                self.next_room = self.room.map(|room| needed.next_room(room));
+                if let Needed::Steps(_) = needed {
+                    return outputs?.get("metrics").cloned();
+                }
+                self.give_room()?;
+            }
         })
+    }
+
+    /// Gives whole episodes room for all steps that there can be, from the next iteration on.
+    #[cfg(test)]
+    pub(crate) fn give_all_room(&mut self) {
+        self.next_room = None;
+    }
+
+    /// The steps for which whole episodes have room; none: all that there can be.
+    #[cfg(test)]
+    pub(crate) fn room(&self) -> Option<usize> {
+        self.room
+    }
+
+    /// Traces iterations anew if they are to have other room.
+    fn give_room(&mut self) -> Result<()> {
+        if self.next_room != self.room {
+            let (traced, acts) = trace_all(&self.device, &self.rows, &self.place, self.next_room)?;
+            (self.traced, self.room) = (traced, self.next_room);
+            self.stage.set_acts(acts);
+        }
+        Ok(())
     }
 
     /// Finds the first operation that gave a NaN or an infinity, by making the iteration again from a copy of the state

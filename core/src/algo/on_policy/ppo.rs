@@ -18,7 +18,7 @@ mod tests;
 pub use super::{Losses, Minibatch, approx_kl, standardise, value_loss};
 pub use config::{ClipConfig, PpoConfig};
 
-use super::{Networks, OnPolicy, OnPolicyLearner, Parts, PolicyLook, Rollout, Sampling, StepRules, mean};
+use super::{Networks, OnPolicy, OnPolicyLearner, Parts, PolicyLook, Rollout, Sampling, StepRules};
 use crate::algo::{ActorCritic, AlgorithmDef, Family, Held, Metrics};
 use crate::learn::Turn;
 use crate::optim::Progress;
@@ -129,17 +129,17 @@ pub fn losses(
     let look = PolicyLook::new(net, parts, batch);
     let ratio = look.log_ratio.exp();
     let advantage = batch.only(batch.advantages(standardised));
-    let policy = batch.share(clip_loss(ratio, advantage, clip_eps)); // eq. 7
+    let policy = batch.mean(clip_loss(ratio, advantage, clip_eps)); // eq. 7
     let value = net.value_of(parts, batch.obs, batch.sequences.as_ref());
     let value = batch.value_loss(value, value_clip.then_some(clip_eps));
     let losses = look.losses(policy, batch, value);
     let outside = (ratio - 1.0).abs().gt(clip_eps).to_f32();
-    Losses { clip_frac: Some(batch.share(mean(outside))), ..losses }
+    Losses { clip_frac: Some(batch.mean(outside)), ..losses }
 }
 
-/// The clipped surrogate −L^CLIP of eq. 7, to be minimised. `ratio, advantage: [S, B, 1]` → `[S, 1]`.
+/// The clipped surrogate −L^CLIP of eq. 7 of each row, `[S, B, 1]`, the mean of which is to be minimised.
 #[track_caller]
 pub fn clip_loss(ratio: Tensor, advantage: Tensor, eps: Tensor) -> Tensor {
     let clipped = ratio.max(1.0 - eps).min(1.0 + eps);
-    -mean((ratio * advantage).min(clipped * advantage))
+    -(ratio * advantage).min(clipped * advantage)
 }

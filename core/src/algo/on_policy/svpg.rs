@@ -168,9 +168,8 @@ impl<C: OnPolicy> Particles<C> {
         let returns = before + (sum / count.max(one) - before) * share;
         it.update(RETURNS, returns);
         it.update(ENDED, ended);
-        let none = Tensor::constant_f32(f64::from(f32::MIN));
+        let none = Tensor::constant_f32(Metrics::NONE);
         let best = ended.gt(Tensor::constant_f32(0.0)).select(returns, none).max_keep(1);
-        let best = best.gt(none).select(best, Tensor::constant_f32(0.0));
         let distance = self.stein.mean_distance(held.theta().reshape(&[seeds * n, self.layout.len() / n]));
         Metrics::default().last("particles/return_best", best).last("particles/distance", distance)
     }

@@ -71,7 +71,7 @@ pub(super) fn leaf(data: &Data) -> Vec<f64> {
 
 /// Length of one slice of a reduced axis of `len` elements: long axes are summed in slices.
 fn slice_len(len: usize) -> usize {
-    if len <= 1024 { len } else { len.div_ceil(16).max(1024).next_multiple_of(64) }
+    len.min(1024)
 }
 
 /// Additions that one term of a sum over `len` elements goes through at most. Products of matrices add the terms of a

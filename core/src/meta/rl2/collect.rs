@@ -3,7 +3,7 @@
 use crate::Tensor;
 use crate::credit::Paths;
 use crate::play::Experience;
-use crate::tensor::{Loop, scan};
+use crate::tensor::{CompensatedSum, scan_tree};
 
 /// Trials as paths: T steps, a row per seed. An episode's first step directly follows the last step of the episode
 /// before.
@@ -51,18 +51,18 @@ impl From<&Experience> for Trials {
 impl Trials {
     /// The return of each episode, `[S, M, n]`; 0 for episodes that a trial did not reach.
     #[track_caller]
-    pub fn episode_returns(&self, episodes: usize) -> Tensor {
+    pub fn episode_returns(&self, episodes: usize) -> CompensatedSum {
         self.by_episode(self.paths.reward, episodes)
     }
 
     /// The number of steps of each episode, f32 `[S, M, n]`.
     #[track_caller]
     pub fn episode_lengths(&self, episodes: usize) -> Tensor {
-        self.by_episode(self.paths.valid.to_f32(), episodes)
+        self.by_episode(self.paths.valid.to_f32(), episodes).sum
     }
 
     /// Sums `x: [T, S, M, 1]`, which is 0 where no step is valid, over the steps of each episode: `[S, M, n]`.
-    fn by_episode(&self, x: Tensor, episodes: usize) -> Tensor {
+    fn by_episode(&self, x: Tensor, episodes: usize) -> CompensatedSum {
         if episodes > FEW_EPISODES {
             return self.by_many_episodes(x, episodes);
         }
@@ -70,30 +70,31 @@ impl Trials {
         let none = Tensor::constant_f32(0.0);
         let shape = [&x.shape()[..3], &[episodes]].concat();
         let wide = own.select(x.broadcast_to(&shape), none);
-        wide.sum_keep(0).reshape(&shape[1..])
+        CompensatedSum::of_rows(wide)
     }
 
     /// Sums as [`by_episode`](Trials::by_episode), in memory that does not grow with the number of episodes times that
     /// of steps: it keeps a running sum, and stores it at each episode's last step.
-    fn by_many_episodes(&self, x: Tensor, episodes: usize) -> Tensor {
+    fn by_many_episodes(&self, x: Tensor, episodes: usize) -> CompensatedSum {
         let (episode, shape) = (self.episode, x.shape());
         let [t, s, m, _] = shape[..] else {
-            return Tensor::poison();
+            return Tensor::poison().into();
         };
         // Steps before the first one and after the last one count as another episode.
         let other = Tensor::constant_u32(u32::MAX).broadcast_to(&[1, s, m, 1]);
         let before = Tensor::concat(&[other, episode.slice(0, 0, t - 1)], 0);
         let after = Tensor::concat(&[episode.slice(0, 1, t), other], 0);
-        let (_, sums) = scan(t, false, &[Tensor::zeros(&[s, m, 1])], &[x, episode.ne(before)], |_, sum, row| {
-            let sum = row[1].select(Tensor::constant_f32(0.0), sum[0]) + row[0];
-            Loop { carry: vec![sum], ys: vec![sum] }
+        let (first, begins) = (CompensatedSum::zeros(&[s, m, 1]), episode.ne(before));
+        let (_, sums) = scan_tree(t, &first, &[x, begins], |_, sum: CompensatedSum, [x, begins]| {
+            let sum = sum.map(|x| begins.select(Tensor::constant_f32(0.0), x)).add(x);
+            (sum, sum)
         });
-        let sums = sums.first().copied().unwrap_or(Tensor::poison());
+        let sums = sums.unwrap_or(Tensor::poison().into());
         // Rows that do not exist are not stored; padding belongs to an episode after the last one.
         let nowhere = Tensor::constant_u32(u32::MAX);
         let index = episode.ne(after).select(episode, nowhere);
         let by_trial = |x: Tensor| x.permute(&[1, 2, 0, 3]).reshape(&[s, m, t]);
-        Tensor::zeros(&[s, m, episodes]).store(by_trial(index), by_trial(sums))
+        sums.map(|sums| Tensor::zeros(&[s, m, episodes]).store(by_trial(index), by_trial(sums)))
     }
 }
 
@@ -132,8 +133,8 @@ mod tests {
                 lost: none,
             };
             for (name, x) in [("returns", reward), ("lengths", valid.to_f32())] {
-                cx.output(&format!("{name} of few"), trials.by_episode(x, n));
-                cx.output(&format!("{name} of many"), trials.by_many_episodes(x, n));
+                cx.output(&format!("{name} of few"), trials.by_episode(x, n).sum);
+                cx.output(&format!("{name} of many"), trials.by_many_episodes(x, n).sum);
             }
         })
         .unwrap();

@@ -11,6 +11,7 @@ use crate::policy::How;
 use crate::program::{Plan, PlanOptions, RowNumbers};
 use crate::rng::{Key, streams};
 use crate::task::TaskSource;
+use crate::tensor::CompensatedSum;
 use crate::train::setup::Setup;
 use crate::{Context, DType, Device, Program, Result, State, Tensor};
 
@@ -82,7 +83,7 @@ impl EpisodeProgram {
         keys: &[Key],
     ) -> Result<Vec<Vec<Episode>>> {
         let out = self.run(device, policy, keys)?;
-        let returns = device.read(out.get("returns")?).await?;
+        let returns = CompensatedSum::read(&device.read(out.get("returns")?).await?);
         let lost = device.read(out.get("lost")?).await?;
         expect_finite(&lost, &returns, |row| format!("episode {}", row % self.of.episodes))?;
         let lengths = device.read_u32(out.get("lengths")?).await?;
@@ -145,7 +146,7 @@ fn trace(cx: &mut Context, env: &EnvDef, algorithm: &dyn Algorithm, of: Episodes
     if of.record {
         let steps = play.episodes(Amount::Episodes(1), horizon).steps;
         let paths = steps.paths();
-        cx.output("returns", paths.path_returns());
+        cx.output("returns", paths.path_returns().parts());
         cx.output("lengths", paths.path_lengths().to_u32());
         cx.output("lost", paths.path_most(steps.lost));
         cx.output("terminated", paths.path_most(steps.terminated.to_f32()).to_u32());
@@ -157,7 +158,7 @@ fn trace(cx: &mut Context, env: &EnvDef, algorithm: &dyn Algorithm, of: Episodes
         }
     } else {
         let totals = play.totals(horizon);
-        cx.output("returns", totals.returns);
+        cx.output("returns", totals.returns.parts());
         cx.output("lengths", totals.lengths);
         cx.output("terminated", totals.terminated);
         cx.output("lost", totals.lost);

@@ -9,7 +9,7 @@ use crate::env::EnvDef;
 use crate::meta::{EpisodeOutcome, Trial, try_adapting, try_exploring};
 use crate::play::Steps;
 use crate::program::Outputs;
-use crate::tensor::{Named, scan_tree};
+use crate::tensor::{CompensatedSum, Named, scan_tree};
 use crate::{Context, Device, Program, Result, Tensor};
 
 /// The most parts in which a trial of a single episode is shown.
@@ -98,7 +98,7 @@ pub(in crate::train) async fn adapt(
             };
             let paths = of.paths();
             let all = [
-                paths.path_returns(),
+                paths.path_returns().parts(),
                 paths.path_most(of.lost),
                 of.reward,
                 of.episode,
@@ -124,7 +124,7 @@ pub(in crate::train) async fn adapt(
     let in_rounds = course.family.in_rounds();
     for k in 0..=rounds {
         let of = |name: &str| out.get(&format!("{name} {k}"));
-        let returns = device.read(of("returns")?).await?;
+        let returns = CompensatedSum::read(&device.read(of("returns")?).await?);
         let lost = device.read(of("lost")?).await?;
         expect_finite(&lost, &returns, |row| match course.family {
             Family::Gradients => format!("task {} after {k} gradient steps", row / rollouts),
@@ -225,7 +225,7 @@ pub(in crate::train) fn trace(
     let Some(last) = tried.stages.last() else { return };
     let (paths, rows) = (last.paths(), |x: Tensor| x.reshape(&[of.seeds, of.episodes]));
     let lengths = rows(paths.path_lengths());
-    cx.output("returns", rows(paths.path_returns()));
+    cx.output("returns", paths.path_returns().map(rows).parts());
     cx.output("lengths", lengths.to_u32());
     cx.output("lost", rows(paths.path_most(last.lost)));
     // Episodes that the time limit does not cut off have ended by themselves.
@@ -251,12 +251,12 @@ fn outcome(env: &EnvDef, steps: &Steps, tasks: Option<Tensor>, episode: Tensor, 
     let (k, n) = (steps.reward.size(1), steps.reward.size(2));
     let counts = steps.valid.bit_and(steps.episode.eq(episode)).to_f32();
     let (zero, one) = (Tensor::zeros(&[k, n, 1]), Tensor::constant_f32(1.0));
-    let first = (zero, zero + 1.0);
+    let first = (CompensatedSum::from(zero), zero + 1.0);
     let ((discounted, _), _) =
         scan_tree(steps.reward.size(0), &first, &(steps.reward, counts), |_, now, (reward, counts)| {
-            let (sum, factor): (Tensor, Tensor) = now;
+            let (sum, factor): (CompensatedSum, Tensor) = now;
             let next = counts.gt(Tensor::constant_f32(0.0)).select(factor * discount, one);
-            ((sum + factor * reward * counts, next), ())
+            ((sum.add(factor * reward * counts), next), ())
         });
     let over = |x: Tensor| (x * counts).sum_keep(0).reshape(&[k, n, 1]);
     let any = |x: Tensor| over(x.to_f32()).gt(Tensor::constant_f32(0.0)).to_f32();
@@ -265,11 +265,13 @@ fn outcome(env: &EnvDef, steps: &Steps, tasks: Option<Tensor>, episode: Tensor, 
         let rollouts = k * n / (seeds * m).max(1);
         tasks.unsqueeze(2).broadcast_to(&[seeds, m, rollouts, width]).reshape(&[k, n, width])
     });
+    let returns = CompensatedSum::of_rows(steps.reward * counts);
     let success = env.trace_success(steps.state, steps.reward, steps.terminated, tasks);
     let success = success.map_or(zero - 1.0, any);
     Named::from([
-        ("ret", over(steps.reward)),
-        ("discounted", discounted),
+        ("ret", returns.sum),
+        ("ret_rest", returns.rest),
+        ("discounted", discounted.sum),
         ("terminated", any(steps.terminated)),
         ("success", success),
     ])
@@ -282,7 +284,8 @@ fn output_outcomes(cx: &mut Context, of: &str, outcomes: Named) {
 /// Reads the outcomes that a program left under the name `of`, in order.
 pub(in crate::train) async fn read_outcomes(device: &Device, out: &Outputs, of: &str) -> Result<Vec<EpisodeOutcome>> {
     let read = async |name: &str| device.read(out.get(&format!("{name} {of}"))?).await;
-    let (returns, discounted) = (read("ret").await?, read("discounted").await?);
+    let (sums, rests, discounted) = (read("ret").await?, read("ret_rest").await?, read("discounted").await?);
+    let returns = CompensatedSum::read(&[sums, rests].concat());
     let (terminated, success) = (read("terminated").await?, read("success").await?);
     let one = |((ret, discounted), (terminated, success)): ((f64, f64), (f64, f64))| {
         let success = (success >= 0.0).then_some(success != 0.0);

@@ -22,6 +22,11 @@ pub(in crate::train) struct Finished {
 }
 
 impl Finished {
+    /// The sum of returns in the form of [`Metrics::returns`].
+    pub fn sum(returns: &[f64]) -> f64 {
+        returns.iter().filter(|x| **x != Metrics::NONE).sum()
+    }
+
     /// Adds an iteration, and the returns of its episodes in the form of [`Metrics::returns`]; drops what is no longer
     /// needed.
     pub fn add(&mut self, iteration: [f64; 3], returns: &[f64]) {
@@ -35,7 +40,7 @@ impl Finished {
             old += 1;
         }
         self.iterations.drain(..old);
-        let latest = returns.iter().rev().filter(|x| x.is_finite() && **x > Metrics::NOT_ENDED).take(WINDOW);
+        let latest = returns.iter().rev().filter(|x| x.is_finite() && **x > Metrics::NONE).take(WINDOW);
         let new: Vec<f64> = latest.copied().collect();
         self.returns.extend(new.iter().rev());
         self.returns.drain(..self.returns.len().saturating_sub(WINDOW));
@@ -147,7 +152,7 @@ mod tests {
         let mut window = Finished::default();
         let values = |window: &Finished| window.spread().map(|(_, value)| value);
         assert!(values(&window).iter().all(|x| x.is_nan()));
-        window.add([3.0, 0.0, 0.0], &[4.0, Metrics::NOT_ENDED, 1.0, Metrics::NOT_ENDED, 7.0]);
+        window.add([3.0, 0.0, 0.0], &[4.0, Metrics::NONE, 1.0, Metrics::NONE, 7.0]);
         assert_eq!(window.returns, [4.0, 1.0, 7.0]);
         assert_eq!(values(&window), [4.0, 6f64.sqrt(), 7.0, 1.0]);
         let more: Vec<f64> = (0..99).map(f64::from).collect();

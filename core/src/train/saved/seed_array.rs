@@ -31,6 +31,7 @@ const NAMES: &[(&str, &str)] = &[
     ("env_steps", "environment.steps"),
     ("obs", "environment.observation"),
     ("ep_return", "environment.episode_return"),
+    ("ep_return_rest", "environment.episode_return_rest"),
     ("discounted", "environment.discounted_return"),
     ("policy_memory", "environment.policy_memory"),
     ("value_memory", "environment.value_memory"),
@@ -55,6 +56,9 @@ const NAMES: &[(&str, &str)] = &[
     ("search_generation", "search.generation"),
 ];
 
+/// Arrays that files of earlier formats do not have, with the first format that has them. They were zeros.
+const ADDED: &[(&str, u32)] = &[("ep_return_rest", 6)];
+
 /// An array of the state of one seed, as bits.
 #[derive(Debug)]
 pub(in crate::train) struct SeedArray<'a> {
@@ -62,7 +66,8 @@ pub(in crate::train) struct SeedArray<'a> {
     pub words: Cow<'a, [u32]>,
 }
 
-/// The tensors that hold an array of the state. θ is held by the slices of `layout`.
+/// The tensors that hold an array of the state in a file of this format; none if it is [`ADDED`] later. θ is held by
+/// the slices of `layout`.
 pub(in crate::train) fn parts(entry: &StateEntry, layout: &Layout, format: u32) -> Vec<Part> {
     let of_parameters = |prefix: &str| {
         let mut parts = match entry.first {
@@ -73,6 +78,7 @@ pub(in crate::train) fn parts(entry: &StateEntry, layout: &Layout, format: u32) 
         parts
     };
     match entry.name {
+        name if ADDED.iter().any(|(added, since)| *added == name && format < *since) => Vec::new(),
         name if format < 2 => vec![Part::of_array(name, &entry.shape)],
         "theta" => of_parameters(""),
         "adam_m" => of_parameters("optimiser.first_moment."),

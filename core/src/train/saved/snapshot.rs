@@ -24,7 +24,11 @@ use crate::train::setup::{MAX_STEPS, check_steps};
 use crate::{Error, Result};
 
 /// The version of the format. It is raised when an older program could misread a newer file.
-const FORMAT: u32 = 5;
+const FORMAT: u32 = 6;
+/// The first version whose memories hold the observation that ended an episode, also where it ended by itself.
+const FORMAT_OF_LAST_OBSERVATIONS: u32 = 6;
+/// The version of files of several ranks.
+const FORMAT_OF_RANKS: u32 = 5;
 /// The version of files with rows in segments of which there may be other numbers than planned.
 const FORMAT_OF_COUNTED: u32 = 4;
 /// The version of files with rows in segments, one for each planned step.
@@ -146,7 +150,8 @@ impl Written<'_> {
         let config = def.checked(&config).map_err(|e| wrong(format!("the header is damaged ({e})")))?;
         check_steps(steps).map_err(|e| wrong(format!("the header is damaged ({e})")))?;
         let fits = match format {
-            FORMAT => (2..=MAX_RANKS).contains(&ranks),
+            FORMAT.. => (1..=MAX_RANKS).contains(&ranks),
+            FORMAT_OF_RANKS => (2..=MAX_RANKS).contains(&ranks),
             _ => ranks == 1 && rings.is_empty() == (format <= FORMAT_OF_WHOLE),
         };
         if !fits {
@@ -267,7 +272,7 @@ impl Header {
 
     pub fn new(kind: SnapshotKind, algorithm: &str, env: &str, seed: u64, config: toml::Table) -> Header {
         Header {
-            format: FORMAT_OF_WHOLE,
+            format: FORMAT,
             version: VERSION.to_owned(),
             kind,
             algorithm: algorithm.to_owned(),
@@ -287,23 +292,23 @@ impl Header {
         }
     }
 
-    /// Makes the header of a file with these rings in segments. With `counted`, iterations may add other numbers of
-    /// rows than planned.
-    pub fn with_rings(self, rings: Vec<Ring>, counted: bool) -> Header {
-        let format = match (rings.is_empty(), counted) {
-            (true, _) => FORMAT_OF_WHOLE,
-            (false, false) => FORMAT_OF_SEGMENTS,
-            (false, true) => FORMAT_OF_COUNTED,
+    /// Makes the header of a file with these rings in segments. What it holds is of the same format as before.
+    pub fn with_rings(self, rings: Vec<Ring>) -> Header {
+        let format = match self.format {
+            FORMAT_OF_SEGMENTS | FORMAT_OF_COUNTED if rings.is_empty() => FORMAT_OF_WHOLE,
+            same => same,
         };
         Header { format, version: VERSION.to_owned(), rings, ..self }
     }
 
+    /// True if rows of a memory, where an episode ended by itself, hold the first observation of the next one.
+    pub fn lacks_last_observations(&self) -> bool {
+        self.format < FORMAT_OF_LAST_OBSERVATIONS
+    }
+
     /// Makes the header of a file of so many ranks, which train together.
     pub fn with_ranks(self, ranks: usize) -> Header {
-        match ranks {
-            1 => self,
-            _ => Header { format: FORMAT, ranks, ..self },
-        }
+        Header { ranks, ..self }
     }
 
     /// The number of ranks that have played as many environment steps as the settings say, each.

@@ -87,7 +87,7 @@ fn array(tensors: &[Entry<'_>], format: u32, entry: &StateEntry, layout: &Layout
     let parts = parts(entry, layout, format);
     // All tensors are checked before memory is taken by the header's sizes.
     let tensors = parts.iter().map(|part| fitting(tensors, part, dtype(entry.dtype))).collect::<Result<Vec<_>>>()?;
-    let len = parts.iter().map(|part| part.shape.iter().product::<usize>()).sum();
+    let len = entry.shape.iter().product();
     let mut words = room(len)?;
     words.resize(len, 0);
     for (part, tensor) in parts.iter().zip(tensors) {

@@ -65,6 +65,7 @@ pub(in crate::train) fn restored(
             made,
             finished: finished::read(tensors, setup.env.spec().horizon, iteration)?,
             segments: header.rings.clone(),
+            lacks_last_observations: header.lacks_last_observations() && fitted.reads_last_observations(),
             ended_as_planned: header.budget == EndRule::Planned && iteration >= setup.iterations(header.steps),
         });
     }

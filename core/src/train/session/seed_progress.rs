@@ -17,4 +17,7 @@ pub(in crate::train) struct SeedProgress {
     /// True if the seed's snapshot was written by an earlier version, for which it was finished: that version ended
     /// runs by planned steps.
     pub ended_as_planned: bool,
+    /// True if the seed's snapshot was written by an earlier version, whose memories lack what the algorithm reads:
+    /// [`Algorithm::reads_last_observations`](crate::algo::Algorithm::reads_last_observations).
+    pub lacks_last_observations: bool,
 }

@@ -236,7 +236,7 @@ impl<'a> Snapshots<'a> {
         drop(own);
         let env = &setup.env.spec().name;
         let header = Header::new(self.kind, setup.algorithm.name, env, seed, setup.table());
-        let mut header = header.with_rings(rings, setup.fitted().counts_steps()).with_ranks(setup.sharers() as usize);
+        let mut header = header.with_rings(rings).with_ranks(setup.sharers() as usize);
         (header.steps, header.iteration) = (setup.steps, iteration);
         header.env_steps = session.steps_made(index);
         if entries.iter().any(|entry| entry.name == seed_array::name("env_state")) {

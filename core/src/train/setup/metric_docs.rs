@@ -40,7 +40,7 @@ pub const METRIC_DOCS: &[(&str, &str)] = &[
     (
         "train/explained_variance",
         "1: the values, or the baseline that is fitted to each rollout, predict the returns; 0: no better than their \
-         mean",
+         mean; none where returns do not vary",
     ),
     ("train/non_finite", "updates left out because a gradient, or a fitted baseline's weights, were not finite"),
     ("train/updates", "minibatch updates made"),
@@ -57,7 +57,7 @@ pub const METRIC_DOCS: &[(&str, &str)] = &[
     ("train/clip_eps", "as its schedule has it now"),
     (
         "particles/return_best",
-        "mean return of the best of SVPG's particles, in about its last 100 episodes; 0 before one has ended",
+        "mean return of the best of SVPG's particles, in about its last 100 episodes; none before one has ended",
     ),
     ("particles/distance", "mean distance of its particles' policies from each other, before the updates"),
     ("population/return_best", "highest mean return of a candidate in this iteration"),

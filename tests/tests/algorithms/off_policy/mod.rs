@@ -3,6 +3,7 @@
 mod all;
 mod dqn;
 mod learning;
+mod noted;
 mod sac;
 mod settings;
 mod statistics;

@@ -2,18 +2,20 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::rc::Rc;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use pollster::block_on as wait;
 use quickstudy_core::algo::off_policy::{OffPolicy, OffPolicyLearner};
 use quickstudy_core::algo::{Algorithm, DqnConfig, Metrics, Training, dqn};
-use quickstudy_core::env::{EnvDef, EnvSpec, builtin};
-use quickstudy_core::host::{Chance, HostEnv, IterativeExecutor, TaskPerEpisode, Transition, Wrapped};
+use quickstudy_core::env::{EnvDef, builtin};
+use quickstudy_core::host::{HostEnv, IterativeExecutor, TaskPerEpisode, Wrapped};
 use quickstudy_core::settings::Settings as _;
 use quickstudy_core::train::{Layer, Row, Session, Setup};
 use quickstudy_core::{Device, Result};
 use quickstudy_tests::gpu;
 use quickstudy_tests::turned::Turned;
+
+use super::noted::{Note, Noted, Notes};
 
 const SEEDS: [u64; 2] = [5, 1 << 33];
 const SMALL: &str = "hidden = [8]\nbatch_size = 8\nlearning_starts = 60\n";
@@ -25,44 +27,6 @@ fn resolve(algorithm: &str, env: &str, seeds: &[u64], steps: u64, settings: &str
 
 fn value(row: &Row, name: &str) -> f64 {
     row.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name} in {row:?}")).1
-}
-
-/// An environment that notes its steps as they are made.
-struct Noted {
-    env: Wrapped,
-    obs: Vec<f64>,
-    number: usize,
-    notes: Arc<Mutex<Vec<Note>>>,
-}
-
-/// A noted step: its row in a memory, which ends with its number in its episode, and true if the episode ended with it.
-#[derive(Clone, Debug)]
-struct Note {
-    row: Vec<f32>,
-    ended: bool,
-}
-
-impl HostEnv for Noted {
-    fn spec(&self) -> &EnvSpec {
-        self.env.spec()
-    }
-
-    fn reset(&mut self, chance: Chance) -> Result<Vec<f64>> {
-        self.number = 0;
-        self.obs = self.env.reset(chance)?;
-        Ok(self.obs.clone())
-    }
-
-    fn step(&mut self, action: &[f64], chance: Chance) -> Result<Transition> {
-        let step = self.env.step(action, chance)?;
-        let end = [step.reward, f64::from(u8::from(step.terminated)), self.number as f64];
-        let row = [&self.obs[..], action, &step.observation, &end].concat().iter().map(|x| *x as f32).collect();
-        self.number += 1;
-        let ended = step.terminated || step.truncated || self.number == self.env.spec().horizon;
-        self.notes.lock().unwrap().push(Note { row, ended });
-        self.obs.clone_from(&step.observation);
-        Ok(step)
-    }
 }
 
 /// The steps of an environment's whole episodes, until there are enough episodes and steps.
@@ -90,11 +54,11 @@ fn a_memory_has_all_steps_that_count_in_their_order() {
         let env = builtin("cartpole:time_limit=30").unwrap();
         let setup = resolve("dqn", "cartpole:time_limit=30", &SEEDS, 2000, &format!("{SMALL}{settings}")).unwrap();
         let fitted = setup.fitted().clone();
-        let notes: Vec<Arc<Mutex<Vec<Note>>>> = (0..2 * envs).map(|_| Arc::default()).collect();
+        let notes: Vec<Notes> = (0..2 * envs).map(|_| Arc::default()).collect();
         let mut made = notes.iter();
         let make = |_| -> Result<Box<dyn HostEnv>> {
             let notes = made.next().unwrap().clone();
-            Ok(Box::new(Noted { env: Wrapped::new(&env), obs: Vec::new(), number: 0, notes }))
+            Ok(Box::new(Noted::new(&env, notes)))
         };
         let executor = Box::new(IterativeExecutor::new(2, envs, 0, make).unwrap());
         let mut training = Training::new(&device, fitted.clone(), executor, &SEEDS).unwrap();

@@ -185,7 +185,9 @@ fn expect_joined(metrics: &[u32]) {
     for row in metrics.chunks(metrics.len() / SEEDS.len()) {
         let row: Vec<f64> = row.iter().map(|bits| f64::from(f32::from_bits(*bits))).collect();
         let (joined, rewards) = row.split_at(5);
-        assert_eq!(rewards.len(), PASSES * ENVS);
+        // What sums of rewards lack stands behind them.
+        let (rewards, rests) = rewards.split_at(rewards.len() / 2);
+        assert!(rewards.len() == PASSES * ENVS && rests.iter().all(|rest| *rest == 0.0));
         let passes: Vec<f64> = rewards.chunks(ENVS).map(|pass| pass.iter().sum()).collect();
         let sum = |power: i32| passes.iter().map(|x| x.powi(power)).sum::<f64>();
         let most = passes.iter().copied().fold(f64::MIN, f64::max);

@@ -49,8 +49,8 @@ fn tensors_are_named_by_layer_and_a_normaliser_is_layer_0() {
     let (moments, rest): (Vec<String>, Vec<String>) = rest.into_iter().partition(|name| name.contains("_moment."));
     assert_eq!(
         rest.join(" "),
-        "environment.discounted_return[2,1] environment.episode_return[2,1] environment.observation[2,3] \
-         environment.state[2,2] environment.steps[2,1] finished_episodes[0,3] finished_returns[0] \
+        "environment.discounted_return[2,1] environment.episode_return[2,1] \
+         environment.episode_return_rest[2,1] environment.observation[2,3] environment.state[2,2] environment.steps[2,1] finished_episodes[0,3] finished_returns[0] \
          optimiser.bias_correction[2] policy.0.count[1] random.key[2] rewards.count[1] rewards.mean[1] \
          rewards.variance[1]"
     );
@@ -219,7 +219,7 @@ fn text_of_a_file_does_not_steer_a_terminal() {
         ("\"kind\":\"session\"", format!("\"kind\":\"{evil}\"")),
         ("\"activation\":\"tanh\"", format!("\"activation\":\"{evil}\"")),
         ("\"gamma\":", format!("\"{evil}\":1,\"gamma\":")),
-        ("\"format\":2,\"version\":\"0.1.0\"", format!("\"format\":3,\"version\":\"{evil}\"")),
+        ("\"format\":6,\"version\":\"0.1.0\"", format!("\"format\":7,\"version\":\"{evil}\"")),
     ] {
         for error in [restored(&file.header(old, &new)).map(drop), loaded(&file.header(old, &new)).map(drop)] {
             let text = error.expect_err(&new).to_string();
@@ -238,10 +238,10 @@ fn text_of_a_file_does_not_steer_a_terminal() {
 #[test]
 fn a_newer_format_is_an_error_of_its_own() {
     let [file, _] = files(&session("ppo", "pendulum", PPO));
-    for format in ["6", "4294967296"] {
-        let newer = file.header("\"format\":2", &format!("\"format\":{format}")).header("0.1.0", "7.0.0");
+    for format in ["7", "4294967296"] {
+        let newer = file.header("\"format\":6", &format!("\"format\":{format}")).header("0.1.0", "7.0.0");
         let error = restored(&newer).unwrap_err();
-        let Error::NewerSnapshot { version, format: found, newest: 5 } = &error else { panic!("{error}") };
+        let Error::NewerSnapshot { version, format: found, newest: 6 } = &error else { panic!("{error}") };
         assert_eq!((&version[..], found.to_string()), ("7.0.0", format.to_owned()));
         assert!(error.to_string().contains("update quickstudy"), "{error}");
     }

@@ -13,7 +13,7 @@ use crate::host::FleetSize;
 use crate::learn::by_seed;
 use crate::nn::Layout;
 use crate::optim::Progress;
-use crate::play::{Cast, Experience, Iteration, Until};
+use crate::play::{Cast, Iteration, Steps, Until};
 use crate::policy::{Acting, Normalised, Policy, Uniform};
 use crate::replay::{Batch, ReplayMemory, Stored, Transitions};
 use crate::rng::streams;
@@ -66,20 +66,11 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
     }
 
     /// The transitions of T steps, one row per step and environment: `[S, T · N, …]`.
-    fn transitions(&self, played: &Experience) -> Transitions {
-        let steps = &played.steps;
-        let (t, next) = (steps.obs.size(0), played.next.obs.unsqueeze(0));
-        let next = match t {
-            1 => next,
-            _ => Tensor::concat(&[steps.obs.slice(0, 1, t), next], 0),
-        };
-        // A step that the time limit cut off is followed by the last observation of its own episode, not by the first
-        // of the next one.
-        let next_obs = steps.truncated.select(played.cut_obs.unwrap_or(Tensor::poison()), next);
+    fn transitions(steps: &Steps) -> Transitions {
         Transitions {
             obs: by_seed(steps.obs),
             action: by_seed(steps.action),
-            next_obs: by_seed(next_obs),
+            next_obs: by_seed(steps.next_obs),
             reward: by_seed(steps.reward),
             terminated: by_seed(steps.terminated.to_f32()),
         }
@@ -183,12 +174,17 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
         let played = it.go_on(
             Cast { policy: &**policy, acting: &acting, rows },
             running,
-            Until { steps: train_freq, span: 1, lasting: (*acts && self.algorithm.noise_lasts()).then_some(0) },
+            Until {
+                steps: train_freq,
+                span: train_freq,
+                lasting: (*acts && self.algorithm.noise_lasts()).then_some(0),
+            },
             first,
         );
         let ends = played.steps.ends();
-        let stored = self.memory.push(stored, &self.transitions(&played), by_seed(ends.step_numbers(steps)));
-        let (count, [_, ended]) = Count::from(steps, ep_return, ep_return * 0.0).over(played.steps.reward, ends, 1.0);
+        let stored = self.memory.push(stored, &Self::transitions(&played.steps), by_seed(ends.step_numbers(steps)));
+        let not_discounted = Tensor::zeros(&steps.shape());
+        let (count, (_, ended)) = Count::from(steps, ep_return, not_discounted).over(played.steps.reward, ends, 1.0);
         let metrics = count.metrics(ended, [train_freq, rows[0], envs]);
         let statistics = statistics.map(|before| merge_steps(it, before, played.steps.obs, None));
         let ((learner, stored), metrics) = match learns {
@@ -329,6 +325,11 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
 
     fn counts_steps(&self) -> bool {
         self.algorithm.replay().whole_episodes().is_some()
+    }
+
+    /// Hindsight takes goals from there. Memories of whole episodes have always held it.
+    fn reads_last_observations(&self) -> bool {
+        self.memory.hindsight.is_some() && self.algorithm.replay().whole_episodes().is_none()
     }
 
     /// Each rank remembers what it plays, and draws from that.

@@ -6,7 +6,7 @@ use crate::learn::log_ratio;
 use crate::policy::Distribution;
 use crate::tensor::Named;
 
-use super::{Minibatch, mean};
+use super::Minibatch;
 
 /// The terms of a loss of policy and value function, each `[S, 1]`.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +52,7 @@ impl Losses {
 pub fn likelihood_losses(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch, standardised: bool) -> Losses {
     let look = PolicyLook::new(net, parts, batch);
     let advantage = batch.only(batch.advantages(standardised));
-    let policy = batch.share(likelihood_loss(batch.only(look.log_prob), advantage));
+    let policy = batch.mean(likelihood_loss(batch.only(look.log_prob), advantage));
     let value = net.value_of(parts, batch.obs, batch.sequences.as_ref());
     look.losses(policy, batch, batch.value_loss(value, None))
 }
@@ -62,7 +62,7 @@ impl Minibatch {
     #[track_caller]
     pub fn value_loss(&self, value: Tensor, eps: Option<Tensor>) -> Tensor {
         let clip = eps.map(|eps| (self.only(self.value_old), eps));
-        self.share(value_loss(self.only(value), self.only(self.returns), clip))
+        self.mean(value_loss(self.only(value), self.only(self.returns), clip)) * 0.5
     }
 }
 
@@ -91,40 +91,40 @@ impl PolicyLook {
     #[track_caller]
     pub fn losses(&self, policy: Tensor, batch: &Minibatch, value: Tensor) -> Losses {
         let entropy = batch.mean(self.distribution.entropy());
-        let approx_kl = batch.share(approx_kl(self.log_ratio));
+        let approx_kl = batch.mean(approx_kl(self.log_ratio));
         Losses { policy, value, entropy, approx_kl, clip_frac: None }
     }
 }
 
-/// −mean A ln π(a|s), to be minimised. `log_prob, advantage: [S, B, 1]` → `[S, 1]`.
+/// −A ln π(a|s) of each row, `[S, B, 1]`, the mean of which is to be minimised.
 #[track_caller]
 pub fn likelihood_loss(log_prob: Tensor, advantage: Tensor) -> Tensor {
-    -mean(log_prob * advantage)
+    -(log_prob * advantage)
 }
 
-/// An estimate of KL(old ‖ new) that is never negative: the mean of ratio − 1 − ln ratio.
+/// An estimate of KL(old ‖ new) that is never negative: the mean of ratio − 1 − ln ratio, which each row has here,
+/// `[S, B, 1]`.
 ///
 /// Schulman 2020, <http://joschu.net/blog/kl-approx.html>, estimator k₃.
 #[track_caller]
 pub fn approx_kl(log_ratio: Tensor) -> Tensor {
-    mean(log_ratio.exp() - 1.0 - log_ratio)
+    log_ratio.exp() - 1.0 - log_ratio
 }
 
-/// The value loss, the mean of ½ (v − R)²: `[S, B, 1]` → `[S, 1]`.
+/// (v − R)² of each row, `[S, B, 1]`. The value loss is half of its mean.
 ///
 /// `clip` has the old values and ε. The loss is then the larger one of those with and without limiting the change of
 /// the value to ±ε, as in openai/baselines; the paper has no such limit.
 #[track_caller]
 pub fn value_loss(value: Tensor, returns: Tensor, clip: Option<(Tensor, Tensor)>) -> Tensor {
     let plain = (value - returns).square();
-    let square = match clip {
+    match clip {
         None => plain,
         Some((old, eps)) => {
             let near = old + (value - old).max(-eps).min(eps);
             plain.max((near - returns).square())
         }
-    };
-    mean(square) * 0.5
+    }
 }
 
 #[cfg(test)]

@@ -53,20 +53,13 @@ impl Minibatch {
         }
     }
 
-    /// Turns a mean over all rows, `[S, 1]`, of numbers that are 0 in rows that do not count, into the mean over the
-    /// rows that count.
-    #[track_caller]
-    pub fn share(&self, mean: Tensor) -> Tensor {
-        match self.rows() {
-            Some(rows) => mean * (self.obs.size(1) as f64 / rows.max(Tensor::constant_f32(1.0))),
-            None => mean,
-        }
-    }
-
-    /// The mean over the rows that count: `[S, B, 1]` → `[S, 1]`.
+    /// The mean over the rows that count: `[S, B, 1]` → `[S, 1]`. It does not depend on the number of others.
     #[track_caller]
     pub fn mean(&self, x: Tensor) -> Tensor {
-        self.share(mean(self.only(x)))
+        match self.rows() {
+            Some(rows) => self.only(x).sum_keep(1).reshape(&rows.shape()) / rows.max(Tensor::constant_f32(1.0)),
+            None => mean(x),
+        }
     }
 
     /// The advantages, [standardised](standardise) over the rows that count if `standardised` is true.

@@ -9,7 +9,7 @@ use crate::learn::{Passes, by_seed};
 use crate::play::{Cast, Ends, Experience, Iteration, Running, Until};
 use crate::policy::{Acting, Distribution, MEMORY, Normalised};
 use crate::rng::streams;
-use crate::tensor::{Named, fail};
+use crate::tensor::{CompensatedSum, Named, fail};
 use crate::{Error, Tensor};
 
 use super::actor_critic::MEMORIES;
@@ -26,6 +26,8 @@ pub struct Rollout<'a> {
     pub nets: &'a ActorCritic,
     /// The sizes of the rollout, γ and λ.
     pub sampling: Sampling,
+    /// The most steps of each environment that there can be, if the rollout has room for fewer.
+    pub(super) most_steps: usize,
     /// Slices of θ and, if observations are normalised, their statistics.
     pub(super) acting: Acting,
     /// Each seed's key, words `[S, 1]`.
@@ -53,7 +55,7 @@ pub struct Rollout<'a> {
     /// Discounted returns, `[T, S, N, 1]`.
     discounted: Tensor,
     /// Returns of the episodes that ended, in their last steps, `[T, S, N, 1]`, in the form of [`Metrics::returns`].
-    ended: Tensor,
+    ended: CompensatedSum,
     /// The episodes that the next rollout continues.
     next: Running,
     /// The order of its steps, if networks remember.
@@ -138,12 +140,13 @@ impl<'a> Rollout<'a> {
         let running = Count::of(held, [s, n]);
         // In rollouts of fixed length, all steps count.
         let counted = if held.find("obs").is_some() { ends } else { ends.of_valid(steps.valid) };
-        let (count, [discounted, ended]) = running.over(steps.reward, counted, sampling.gamma);
+        let (count, (discounted, ended)) = running.over(steps.reward, counted, sampling.gamma);
         let (values, value_memory) = values_of(nets, &acting.parts, (all, ends), sequences.as_ref(), [t, s, n]);
         let next_memory = value_memory.map(|value| [played.next.memory.get(MEMORY), value]);
         Rollout {
             nets,
             sampling: *sampling,
+            most_steps: sampling.horizon,
             acting,
             key: it.key(),
             iteration: it.number(),
@@ -242,7 +245,7 @@ impl<'a> Rollout<'a> {
         let remember = self.sequences.is_some();
         let rows = if remember { self.sampling.envs } else { self.sampling.batch() };
         let all = Passes { passes, minibatches: self.sampling.minibatches, rows, order, dealt: None };
-        self.valid().filter(|_| !remember).map_or(all, |valid| all.dealt(valid))
+        self.valid().filter(|_| !remember).map_or(all, |valid| all.dealt(valid, self.most_steps * self.sampling.envs))
     }
 
     /// 1 where a step counts, u32 `[S, T · N, 1]`; none if all do.

@@ -73,13 +73,7 @@ impl Sampling {
                 "state-dependent exploration goes through rollouts of a fixed horizon; set it to 0, or sde to false";
             return Err(Error::config(key, problem));
         }
-        let unit = limit.clamp(1, UNIT);
-        let most = amount.most(limit).div_ceil(unit).saturating_mul(unit);
-        let divides = |horizon: &usize| horizon.saturating_mul(self.envs).is_multiple_of(self.minibatches);
-        let horizon = (0..self.minibatches)
-            .map(|more| most.saturating_add(more.saturating_mul(unit)))
-            .find(divides)
-            .unwrap_or(most);
+        let horizon = self.with_steps(amount.most(limit), limit).horizon;
         if horizon.saturating_mul(self.envs) > MAX_BATCH {
             let problem = format!(
                 "{} environments need room for {horizon} steps each to play their share, more than {MAX_BATCH} \
@@ -89,6 +83,18 @@ impl Sampling {
             return Err(Error::config(key, problem));
         }
         Ok(Sampling { horizon, ..*self })
+    }
+
+    /// The settings of a rollout of whole episodes that has room for `least` steps, and a few more.
+    pub(super) fn with_steps(&self, least: usize, limit: usize) -> Sampling {
+        let unit = limit.clamp(1, UNIT);
+        let least = least.div_ceil(unit).saturating_mul(unit);
+        let divides = |horizon: &usize| horizon.saturating_mul(self.envs).is_multiple_of(self.minibatches);
+        let horizon = (0..self.minibatches)
+            .map(|more| least.saturating_add(more.saturating_mul(unit)))
+            .find(divides)
+            .unwrap_or(least);
+        Sampling { horizon, ..*self }
     }
 
     /// Checks values in combination, with the number of passes over a rollout, the value of `key`.

@@ -172,13 +172,8 @@ impl SearchedPolicy {
         let acting = self.acting(theta, &Statistics::acting(held));
         let mean = acting.values.find(Normalised::MEAN).map(|mean| mean.unsqueeze(1));
         let policy = Normalised(&self.policy);
-        let none = Tensor::zeros(&rows);
-        let count = Tensor::constant_u32(0).broadcast_to(&rows);
         let none_seen = Tensor::zeros(&[rows[0], rows[1], self.policy.observations()]);
-        let first = Played {
-            totals: Totals { returns: none, lengths: count, terminated: count, lost: none },
-            seen: mean.map(|_| [none_seen; 2]),
-        };
+        let first = Played { totals: Totals::none(&rows), seen: mean.map(|_| [none_seen; 2]) };
         let how = if deterministic { How::Exploit } else { How::Explore };
         let cast = Cast { policy: &policy, acting: &acting, rows };
         let played = it.fold((cast, how), keys, self.horizon, &first, |played: &Played, step: &Steps| Played {
@@ -232,9 +227,11 @@ impl SearchedPolicy {
 
         let (seeds, n, each) = (it.seeds(), candidates.size(1), search.population().episodes);
         let by_seed = |x: Tensor| x.reshape(&[seeds, n * each]);
-        let mean = played.totals.returns.sum_keep(1).reshape(&[seeds, n]) * (1.0 / each as f64);
-        let worst = Tensor::constant_f32(f64::from(f32::MIN));
-        let returns = mean.non_finite().select(worst, mean);
+        let of_episodes = played.totals.returns;
+        let mean = of_episodes.sum.sum_keep(1).reshape(&[seeds, n]) * (1.0 / each as f64);
+        // As if it were the worst of all: a search ranks it last, and metrics leave it out.
+        let (broken_return, none) = (mean.non_finite(), Tensor::constant_f32(Metrics::NONE));
+        let returns = broken_return.select(none, mean);
         let Told { theta: new, metrics } = search.tell(it, held, &Asked { theta, candidates, returns, key });
         // Parameters that are not finite are dropped.
         let broken = new.non_finite().to_f32().max_keep(1);
@@ -243,17 +240,22 @@ impl SearchedPolicy {
         it.update("theta", kept);
 
         let lengths = by_seed(played.totals.lengths.to_f32());
-        let (episodes, steps) = (by_seed(played.totals.returns), lengths.sum_keep(1));
+        let (episodes, steps) = (of_episodes.map(by_seed), lengths.sum_keep(1));
         self.keep_statistics(it, held, &played, steps);
         let count = Tensor::full(&[seeds, 1], (n * each) as f64);
-        let mean = returns.sum_keep(1) * (1.0 / n as f64);
-        let deviation = ((returns - mean).square().sum_keep(1) * (1.0 / n as f64)).sqrt();
-        Metrics::of_episodes(count, episodes.sum_keep(1), steps)
+        let zero = Tensor::constant_f32(0.0);
+        let sound = broken_return.not();
+        let weight = sound.to_f32().sum_keep(1);
+        let share = weight.max(Tensor::constant_f32(1.0)).recip();
+        let mean = sound.select(returns, zero).sum_keep(1) * share;
+        let deviation = (sound.select(returns - mean, zero).square().sum_keep(1) * share).sqrt();
+        let measured = |x: Tensor| weight.gt(zero).select(x, none);
+        Metrics::of_episodes(count, episodes.sum.sum_keep(1), steps)
             .returns(episodes, n * each)
             .sum(Metrics::STEPS, steps)
             .last("population/return_best", returns.max_keep(1))
-            .last("population/return_mean", mean)
-            .last("population/return_std", deviation)
+            .last("population/return_mean", measured(mean))
+            .last("population/return_std", measured(deviation))
             .with(metrics)
             .sum(Metrics::NON_FINITE, broken)
             .sum(Metrics::UPDATES, 1.0 - broken)

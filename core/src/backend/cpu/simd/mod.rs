@@ -31,14 +31,14 @@ pub mod update;
 mod vector;
 
 /// Length of the slices that an axis of length `len` is cut into by sums and matrix products. Partial results of slices
-/// are combined in order, so that slices may be computed apart; their number depends on nothing but `len`: at most 16.
+/// are combined in order, so that slices may be computed apart. Where a slice begins depends on nothing: an axis with
+/// zeros behind it has the same sum.
 pub const fn slice_len(len: usize) -> usize {
-    if len <= 1024 {
-        return if len == 0 { 1 } else { len };
+    match len {
+        0 => 1,
+        1..=1024 => len,
+        _ => 1024,
     }
-    let sixteenth = len.div_ceil(16);
-    let slice = if sixteenth > 1024 { sixteenth } else { 1024 };
-    slice.div_ceil(64) * 64
 }
 
 /// Call `$body(args)` compiled for the instruction set `$isa`.

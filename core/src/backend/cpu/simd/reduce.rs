@@ -266,11 +266,7 @@ mod tests {
 
     /// The order rule, literally.
     fn reference(op: Reduction, x: &[f32]) -> f32 {
-        let slice = match x.len() {
-            n if n <= 1024 => n.max(1),
-            n => n.div_ceil(16).max(1024).div_ceil(64) * 64,
-        };
-        let parts = x.chunks(slice).map(|x| {
+        let parts = x.chunks(1024).map(|x| {
             let mut acc = [op.start(); 16];
             for (i, x) in x.iter().enumerate() {
                 acc[i % 16] = op.combine(acc[i % 16], *x);

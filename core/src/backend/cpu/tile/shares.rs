@@ -1,8 +1,8 @@
 //! How the tiles of a group are shared by threads, and the memory in which these work.
 
 use super::super::buffer::Words;
-use super::super::order::slice_len;
 use super::super::simd::aligned::AlignedVec;
+use super::super::simd::slice_len;
 use super::Tile;
 
 /// Operations below which a second thread costs more than it saves.

@@ -251,7 +251,7 @@ fn a_ring_is_listed_once_and_only_what_is_one() {
     let refused = |rings: &dyn Fn(Vec<Ring>) -> Vec<Ring>| {
         let (header, _, entries) = snapshot::decode(&file, &[]).unwrap();
         let rings = rings(header.rings.clone());
-        let bytes = snapshot::encode(header.with_rings(rings, false), &entries).unwrap();
+        let bytes = snapshot::encode(header.with_rings(rings), &entries).unwrap();
         let saved = Saved::in_parts(&bytes, &read);
         let device = Device::cpu(1);
         let [one, two] = [

@@ -129,6 +129,16 @@ impl Stack {
                 ));
             }
         }
+        for (index, source) in stack.sources.iter().enumerate() {
+            if stack.session.has_wrong_goals(index) {
+                let run = source.run().display();
+                say(&format!(
+                    "note: {run} has a replay memory of an earlier version: where an episode ended by reaching its \
+                     goal, the row holds the next episode's first observation, from which hindsight takes wrong goals \
+                     until newer rows replace it; train anew to be rid of them"
+                ));
+            }
+        }
         stack.configure(args, asked)?;
         Ok(stack)
     }

@@ -22,17 +22,17 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
     ) -> (Carried<C::Learner>, Metrics) {
         let Actors { policy, rates, key, acts, learns } = cast;
         let replay = self.algorithm.replay();
-        let (rows, most) = ([it.seeds(), replay.envs], amount.most(self.horizon));
+        let (rows, room) = ([it.seeds(), replay.envs], it.room(amount.most(self.horizon)));
         let acting = self.acting(&learner, rates, statistics.as_ref());
         let episodes = fold_in(fold_in(it.key(), Tensor::constant_u32(streams::EPISODES)), it.number());
         let lasting = *acts && self.algorithm.noise_lasts();
         let played = Cast { policy: &**policy, acting: &acting, rows };
-        let steps = it.own_episodes(played, episodes, amount, most, lasting).steps;
+        let steps = it.own_episodes(played, episodes, amount, room, lasting).steps;
 
         let valid = steps.valid;
         let ends = steps.ends().of_valid(valid);
         let first = Count::new(rows);
-        let (count, [_, ended]) = first.over(steps.reward, ends, 1.0);
+        let (count, (_, ended)) = first.over(steps.reward, ends, 1.0);
         let new = Transitions {
             obs: by_environment(steps.obs),
             action: by_environment(steps.action),
@@ -44,7 +44,7 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
         let (valid, numbers) = (by_environment(valid), by_environment(ends.step_numbers(first.steps)));
         let stored = self.memory.push_valid(stored, &new, numbers, valid);
         let made = valid.to_f32().sum_keep(1).reshape(&[rows[0], 1]);
-        let metrics = count.metrics(ended, [most, rows[0], rows[1]]).sum(Metrics::STEPS, made);
+        let metrics = count.metrics(ended, [room.steps, rows[0], rows[1]]).sum(Metrics::STEPS, made);
         if !learns {
             return (Carried { learner, stored, statistics }, metrics);
         }
