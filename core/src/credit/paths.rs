@@ -44,9 +44,15 @@ impl Paths {
         valid * valid.sum_keep(1).recip()
     }
 
-    /// The undiscounted return of each path, `[K, N]`.
+    /// The undiscounted return of each path, `[K, N]`, rounded once.
     #[track_caller]
-    pub fn path_returns(&self) -> CompensatedSum {
+    pub fn path_returns(&self) -> Tensor {
+        self.path_return_sums().sum
+    }
+
+    /// The undiscounted return of each path, `[K, N]`, with what f32 lacks of it.
+    #[track_caller]
+    pub fn path_return_sums(&self) -> CompensatedSum {
         let shape = self.reward.shape();
         let rows = shape.get(1..3).unwrap_or_default();
         CompensatedSum::of_rows(self.reward).map(|x| x.reshape(rows))

@@ -411,6 +411,25 @@ mod tests {
     }
 
     #[test]
+    fn a_mean_over_nothing_is_none_and_groups_that_measured_nothing_are_left_out() {
+        let device = Device::cpu(1);
+        let mut program = Program::new(&device, |cx| {
+            let [some, none] = [[1.0, 0.0], [0.0, 0.0]].map(|weight| Tensor::literal_f32(&weight).reshape(&[2, 1]));
+            let value = Tensor::literal_f32(&[4.0, 6.0]).reshape(&[2, 1]);
+            let of_first = some.gt(none).select(value, Tensor::constant_f32(Metrics::NONE));
+            let metrics = Metrics::default().mean("some", value, some).mean("none", value, none).last("last", of_first);
+            cx.output("rows", metrics.clone().joined().1);
+            cx.output("groups", metrics.of_groups(2).joined().1);
+        })
+        .unwrap();
+        let out = program.run(&State::new(), &[], &[]).unwrap();
+        let read = |name: &str| pollster::block_on(device.read(out.get(name).unwrap())).unwrap();
+        let none = Metrics::NONE;
+        assert_eq!(read("rows"), [4.0, none, 4.0, none, none, none]);
+        assert_eq!(read("groups"), [4.0, none, 4.0]);
+    }
+
+    #[test]
     fn a_metric_of_the_wrong_shape_names_itself_and_the_line_that_adds_it() {
         let device = Device::cpu(1);
         let [number, row] = [&[][..], &[1, 1]].map(|shape: &'static [usize]| move || Tensor::zeros(shape));

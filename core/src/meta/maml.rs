@@ -316,7 +316,7 @@ impl Algorithm for Maml {
                 true => learner.phase(config, &parts, &paths, seeds),
                 false => learner.last_phase(config, &parts, &paths, seeds),
             };
-            let of_paths = paths.path_returns();
+            let of_paths = paths.path_return_sums();
             let (sum, lengths) = (per_seed(of_paths.sum), per_seed(paths.path_lengths()));
             made = made + lengths;
             returns.push((format!("meta/step_{k}_return"), sum * (1.0 / episodes as f64)));

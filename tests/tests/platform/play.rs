@@ -366,7 +366,7 @@ fn playing_one_episode_each_stops_when_all_have_ended() {
             let (policy, acting) = (Uniform::new(&env.spec().action), Acting::default());
             let play = Play { env: &env, policy: &policy, acting: &acting, how: How::Explore, rows, tasks: None, keys };
             let totals = play.totals(10_000);
-            cx.output("returns", totals.returns);
+            cx.output("returns", totals.returns.sum);
             cx.output("lengths", totals.lengths.to_f32());
             cx.output("terminated", totals.terminated.to_f32());
             let steps = play.episodes(Amount::Episodes(1), 10).steps;

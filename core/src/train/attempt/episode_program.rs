@@ -146,7 +146,7 @@ fn trace(cx: &mut Context, env: &EnvDef, algorithm: &dyn Algorithm, of: Episodes
     if of.record {
         let steps = play.episodes(Amount::Episodes(1), horizon).steps;
         let paths = steps.paths();
-        cx.output("returns", paths.path_returns().parts());
+        cx.output("returns", paths.path_return_sums().parts());
         cx.output("lengths", paths.path_lengths().to_u32());
         cx.output("lost", paths.path_most(steps.lost));
         cx.output("terminated", paths.path_most(steps.terminated.to_f32()).to_u32());

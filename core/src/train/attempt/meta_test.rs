@@ -98,7 +98,7 @@ pub(in crate::train) async fn adapt(
             };
             let paths = of.paths();
             let all = [
-                paths.path_returns().parts(),
+                paths.path_return_sums().parts(),
                 paths.path_most(of.lost),
                 of.reward,
                 of.episode,
@@ -225,7 +225,7 @@ pub(in crate::train) fn trace(
     let Some(last) = tried.stages.last() else { return };
     let (paths, rows) = (last.paths(), |x: Tensor| x.reshape(&[of.seeds, of.episodes]));
     let lengths = rows(paths.path_lengths());
-    cx.output("returns", paths.path_returns().map(rows).parts());
+    cx.output("returns", paths.path_return_sums().map(rows).parts());
     cx.output("lengths", lengths.to_u32());
     cx.output("lost", rows(paths.path_most(last.lost)));
     // Episodes that the time limit does not cut off have ended by themselves.

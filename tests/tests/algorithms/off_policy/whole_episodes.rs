@@ -204,6 +204,8 @@ fn iterations_on_the_gpu_are_near_those_of_the_cpu() {
         ("dqn", "cartpole:time_limit=12", "n_step = 3\nprioritised = true\ntarget_update_interval = 2"),
         ("ddpg", "pendulum:time_limit=12", "noise = \"ornstein_uhlenbeck\"\nwarm_up = \"policy\""),
         ("sac", "pendulum:time_limit=12", "sde = true"),
+        // Iterations have room for 64 steps in each environment, and not for 200.
+        ("dqn", "cartpole:time_limit=100", "warm_up = \"policy\""),
     ] {
         let settings = format!(
             "hidden = [8]\nbatch_size = 8\nlearning_starts = 12\nmin_rollouts = 3\nenvs = 2\ngradient_steps = 3\n{more}"

@@ -305,6 +305,16 @@ fn snapshots_name_the_layers_of_particles_with_memories() {
 }
 
 /// The particle with the highest mean return is played, wherever the file has its parameters.
+/// A return of 0 would be one that CartPole cannot have and others can.
+#[test]
+fn before_an_episode_has_ended_there_is_no_best_return() {
+    // An episode of Pendulum has 200 steps.
+    let settings = "hidden = [4]\nenvs = 2\nhorizon = 100\nnum_particles = 2\n";
+    let rows = steps(&mut session("svpg", "pendulum", &[0], 1200, settings), 3);
+    let best: Vec<f64> = rows.iter().map(|rows| value(&rows[0], "particles/return_best")).collect();
+    assert!(best[0].is_nan() && best[1..].iter().all(|best| *best < -100.0), "{best:?}");
+}
+
 #[test]
 fn the_best_particle_is_played() {
     let mut learner = session("svpg", "pendulum", &[5], 1 << 20, &format!("{SMALL}num_particles = 3\n"));
