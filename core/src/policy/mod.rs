@@ -16,6 +16,7 @@ mod squashed;
 #[cfg(test)]
 mod tests;
 mod uniform;
+mod units;
 
 use std::fmt::Debug;
 
@@ -24,13 +25,14 @@ pub use distribution::Distribution;
 pub use disturbed::{Disturbed, Noise};
 pub use greedy::EpsilonGreedy;
 pub use memory::{MemoryConfig, MemoryKind};
-pub use net::{DeviationConfig, LOG_STD, LayersConfig, NetConfig, PolicyNet};
+pub use net::{GaussianConfig, LOG_STD, LayersConfig, NetConfig, PolicyNet};
 pub(crate) use net::{MEMORY, validate_widths};
 pub use normalised::{Normalised, OBS_LIMIT};
 pub use outline::{ActionRule, Outline};
 pub use recurrent::{RecurrentConfig, RecurrentPolicy};
 pub use squashed::Squashed;
 pub use uniform::Uniform;
+pub use units::Units;
 
 use crate::Tensor;
 use crate::dist::RowNoise;
