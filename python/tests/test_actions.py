@@ -25,7 +25,7 @@ MORE: list[tuple[str, str, dict[str, Any]]] = [
     ("ppo", "pendulum", {"sde": True, "normalise_observations": True, "activation": "relu", "hidden": [8, 4]}),
     ("ppo", "mountain-car-continuous", {"sde": False, "min_std": 0.1, "log_std_init": 0.5}),
     ("ppo", "pendulum", {"scale_actions": True}),
-    ("ppo", "mass-spring", {"scale_actions": True, "sde": True}),
+    ("ppo", "pendulum", {"scale_actions": True, "sde": True}),
     ("ppo", "acrobot", {"hidden": [16, 8, 8], "activation": "relu"}),
     ("ppo", "cartpole-no-velocities", {"cell": "gru", "layer_norm": True, "learned_start": True}),
     ("ppo", "cartpole-no-velocities", {"cell": "gru", "reset": "before", "normalise_observations": True}),

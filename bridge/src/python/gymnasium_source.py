@@ -34,11 +34,11 @@ def vectors(np, space):
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
         raise Unfit(f"actions have infinite bounds, {shown}; give them finite ones, {remedy}")
     most = float(np.finfo(np.float32).max)
-    for i, (least, last) in enumerate(zip(low.astype(float), high.astype(float))):
+    for i, (least, last) in enumerate(zip(low.astype(float).tolist(), high.astype(float).tolist())):
         if max(abs(least), abs(last), last - least) > most:
             raise Unfit(
-                f"action[{i}] of {shown} has the range {least!r} to {last!r}, which is wider than the numbers of single "
-                f"precision, in which policies act; give it smaller bounds, {remedy}"
+                f"action[{i}] of {shown} has the range {least!r} to {last!r}, which is wider than the numbers of "
+                f"single precision, in which policies act; give it smaller bounds, {remedy}"
             )
     least, last = single(np, low, np.inf), single(np, high, -np.inf)
     for i in np.flatnonzero(least > last)[:1].tolist():

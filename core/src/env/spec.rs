@@ -72,7 +72,8 @@ impl Dim {
         }
         if !(*high as f32 - *low as f32).is_finite() {
             return Some(format!(
-                "{range}, which is wider than the numbers of single precision, in which policies act; give smaller bounds"
+                "{range}, which is wider than the numbers of single precision, in which policies act; give smaller \
+                 bounds"
             ));
         }
         (low < high && least > most).then(|| {

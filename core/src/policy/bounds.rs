@@ -68,8 +68,8 @@ impl Bounds {
         }
     }
 
-    /// Half the width of each number's range, and its middle; the range of a whole number is wider by one half on either
-    /// side, where the lowest and the highest are still the nearest. Empty for choices.
+    /// Half the width of each number's range, and its middle; the range of a whole number is wider by one half on
+    /// either side, where the lowest and the highest are still the nearest. Empty for choices.
     #[must_use]
     pub fn half_and_middle(&self) -> (Vec<f64>, Vec<f64>) {
         let Bounds::Box { low, high, whole } = self else { return (Vec::new(), Vec::new()) };

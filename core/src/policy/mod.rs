@@ -3,6 +3,7 @@
 //! A [`Policy`] is traced: one definition acts in rollouts, whole episodes and trials, evaluations and recordings. It
 //! acts within programs and, as a program of its own, in environments of the host. [`crate::play`] drives it.
 
+mod action_units;
 mod bounds;
 mod distribution;
 mod disturbed;
@@ -16,10 +17,10 @@ mod squashed;
 #[cfg(test)]
 mod tests;
 mod uniform;
-mod units;
 
 use std::fmt::Debug;
 
+pub use action_units::ActionUnits;
 pub use bounds::Bounds;
 pub use distribution::Distribution;
 pub use disturbed::{Disturbed, Noise};
@@ -32,7 +33,6 @@ pub use outline::{ActionRule, Outline};
 pub use recurrent::{RecurrentConfig, RecurrentPolicy};
 pub use squashed::Squashed;
 pub use uniform::Uniform;
-pub use units::Units;
 
 use crate::Tensor;
 use crate::dist::RowNoise;

@@ -1,6 +1,6 @@
 //! A policy from observations to a distribution of actions, through a network that may have a memory.
 
-use super::{Act, Acting, ActionRule, Distribution, How, MemoryConfig, Outline, Policy, Units};
+use super::{Act, Acting, ActionRule, ActionUnits, Distribution, How, MemoryConfig, Outline, Policy};
 use crate::Tensor;
 use crate::dist::{Gaussian, LOG_STD_RANGE, RowNoise, StateDependent};
 use crate::env::{ActionSpace, EnvSpec};
@@ -158,7 +158,7 @@ pub struct PolicyNet {
     head: Head,
     observations: usize,
     actions: usize,
-    units: Units,
+    units: ActionUnits,
     /// The logarithm of the lowest σ.
     least_log_std: f64,
 }
@@ -213,7 +213,7 @@ impl PolicyNet {
             head,
             observations: spec.observation.len(),
             actions: spec.action.dim(),
-            units: Units::of(&spec.action, config.gaussian.scale_actions),
+            units: ActionUnits::of(&spec.action, config.gaussian.scale_actions),
             least_log_std: config.gaussian.min_std.ln(),
         }
     }
@@ -255,7 +255,7 @@ impl PolicyNet {
 
     /// The units of vectors, and the actions that environments get.
     #[must_use]
-    pub fn units(&self) -> &Units {
+    pub fn units(&self) -> &ActionUnits {
         &self.units
     }
 }

@@ -8,7 +8,7 @@ use crate::tensor::Named;
 use crate::{Error, Result, Tensor};
 
 use super::{
-    Act, Acting, ActionRule, Distribution, GaussianConfig, How, MemoryConfig, MemoryKind, Outline, Policy, Units,
+    Act, Acting, ActionRule, ActionUnits, Distribution, GaussianConfig, How, MemoryConfig, MemoryKind, Outline, Policy,
 };
 
 crate::settings! {
@@ -70,7 +70,7 @@ pub struct RecurrentPolicy {
     head: RecurrentHead,
     /// The logarithm of the lowest σ.
     least_log_std: f64,
-    units: Units,
+    units: ActionUnits,
 }
 
 impl RecurrentPolicy {
@@ -98,12 +98,12 @@ impl RecurrentPolicy {
             )),
         };
         let least_log_std = config.gaussian.min_std.ln();
-        let units_of_actions = Units::of(action, config.gaussian.scale_actions);
+        let units_of_actions = ActionUnits::of(action, config.gaussian.scale_actions);
         RecurrentPolicy { cell, weights, biases, head, least_log_std, units: units_of_actions }
     }
 
     /// The units of vectors, and the actions that environments get.
-    pub fn units(&self) -> &Units {
+    pub fn units(&self) -> &ActionUnits {
         &self.units
     }
 

@@ -47,7 +47,7 @@ impl Env for Dial {
     }
 }
 
-/// The same on the host, where it keeps all actions that it was given.
+/// A dial of the host that keeps all actions that it was given.
 struct Kept {
     spec: EnvSpec,
     given: Arc<Mutex<Vec<f64>>>,

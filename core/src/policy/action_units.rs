@@ -5,22 +5,22 @@ use crate::Tensor;
 use crate::dist::RowNoise;
 use crate::env::ActionSpace;
 
-/// The units of a policy's vectors: those of the environment, or, if `scaled`, units in which −1 is the lowest and 1 the
-/// highest number that it takes.
+/// The units of a policy's vectors: those of the environment, or, if `scaled`, units in which −1 is the lowest and 1
+/// the highest number that it takes.
 ///
 /// Stable-Baselines3 advises such units ("Tips and Tricks", normalised action spaces): a Gaussian policy begins with
 /// numbers of about 1, whatever the environment takes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Units {
+pub struct ActionUnits {
     bounds: Bounds,
     scaled: bool,
 }
 
-impl Units {
+impl ActionUnits {
     /// The units of a policy for an action space.
     #[must_use]
-    pub fn of(action: &ActionSpace, scaled: bool) -> Units {
-        Units { bounds: Bounds::of(action), scaled }
+    pub fn of(action: &ActionSpace, scaled: bool) -> ActionUnits {
+        ActionUnits { bounds: Bounds::of(action), scaled }
     }
 
     /// The bounds of the environment's actions.
@@ -31,7 +31,8 @@ impl Units {
 
     /// Actions as environments get them, `[K, N, A]`: in their units, limited to the bounds.
     ///
-    /// Log-probabilities are those of the action before (as in Stable-Baselines3): the limit is part of the environment.
+    /// Log-probabilities are those of the action before (as in Stable-Baselines3): the limit is part of the
+    /// environment.
     #[track_caller]
     pub fn played(&self, action: Tensor) -> Tensor {
         if self.scaled { self.bounds.scale(action) } else { self.bounds.clamp(action) }
@@ -61,7 +62,7 @@ mod tests {
     use crate::grad::check::value;
 
     fn played(space: &ActionSpace, scaled: bool, action: &[f64]) -> Vec<f64> {
-        let (units, shape) = (Units::of(space, scaled), vec![1, 1, action.len()]);
+        let (units, shape) = (ActionUnits::of(space, scaled), vec![1, 1, action.len()]);
         value(|x| vec![units.played(x[0])], &[(shape, action.to_vec())]).unwrap().remove(0)
     }
 
