@@ -57,9 +57,19 @@ struct HeldOut {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum Action {
-    Discrete { counts: [usize; 1] },
-    MultiDiscrete { counts: Vec<usize> },
-    Box { low: Vec<f64>, high: Vec<f64> },
+    Discrete {
+        counts: [usize; 1],
+    },
+    MultiDiscrete {
+        counts: Vec<usize>,
+    },
+    Box {
+        low: Vec<f64>,
+        high: Vec<f64>,
+        /// True if the environment takes whole numbers.
+        #[serde(default)]
+        whole: bool,
+    },
 }
 
 fn options(count: usize) -> Vec<String> {
@@ -75,8 +85,11 @@ impl Action {
                     |(i, count): (usize, &usize)| Choice { name: format!("action[{i}]"), names: options(*count) };
                 ActionSpace::multi_discrete(counts.iter().enumerate().map(choice).collect())
             }
-            Action::Box { low, high } => {
-                let dim = |(i, (low, high)): (usize, (&f64, &f64))| Dim::new(format!("action[{i}]"), *low, *high);
+            Action::Box { low, high, whole } => {
+                let dim = |(i, (low, high)): (usize, (&f64, &f64))| Dim {
+                    whole: *whole,
+                    ..Dim::new(format!("action[{i}]"), *low, *high)
+                };
                 ActionSpace::continuous(low.iter().zip(high).enumerate().map(dim).collect())
             }
         }

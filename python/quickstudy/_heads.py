@@ -98,6 +98,7 @@ class Gaussian(Head):
     def __init__(self, snapshot: Snapshot, space: Box, name: str) -> None:
         """Read `name.log_std`, [A] or, of deviations that depend on the state, [A, L]."""
         self.space, self.outputs = space, len(space.low)
+        self.scaled = bool(snapshot.header["config"].get("scale_actions", False))
         self.log_std = np.clip(snapshot.tensor(f"{name}.log_std"), *_LOG_STD)
         least = float(snapshot.header["config"].get("min_std", 0.0))
         if self.log_std.ndim == 1 and least > 0:
@@ -122,8 +123,8 @@ class Gaussian(Head):
         return np.sqrt(variance)
 
     def played(self, actions: Floats) -> Floats:
-        """Limit the actions."""
-        return self.space.limit(actions)
+        """Limit the actions, which may be in units in which -1 to 1 are the bounds."""
+        return self.space.stretch(actions) if self.scaled else self.space.limit(actions)
 
 
 class NoisySquashed(Gaussian):

@@ -98,7 +98,8 @@ class Policy:
         Returns:
             The number of the choice, an int, or for several observations int64 [batch]; of several choices at once
             int64 [C] or [batch, C]; of vectors float32 [A] or [batch, A], in the environment's own units and within
-            its bounds.
+            its bounds; int64 where all numbers are whole; of the type of a given space that has whole numbers or half
+            precision.
 
         Raises:
             Error: if `obs` has another shape or a number that is not finite, or if there are other environments than
@@ -128,7 +129,7 @@ class Policy:
         if isinstance(self.space, ManyChoices):
             several = played.astype(np.int64)
             return several[0] if alone else several
-        numbers = played.astype(np.float32)
+        numbers: NDArray[Any] = played.astype(self.space.dtype)
         return numbers[0] if alone else numbers
 
     def observe(

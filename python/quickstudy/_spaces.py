@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,19 +30,38 @@ class ManyChoices:
 
 @dataclass(frozen=True)
 class Box:
-    """Vectors of numbers, each between its `low` and its `high`."""
+    """Vectors of numbers, each between its `low` and its `high`; those that are `whole` are whole numbers."""
 
     low: tuple[float, ...]
     high: tuple[float, ...]
+    whole: tuple[bool, ...] = ()  # as many as there are numbers; empty for none
+    dtype: str = "float32"  # of actions
 
     def limit(self, actions: Floats) -> Floats:
-        """Give the nearest actions within the bounds, [rows, A]."""
-        return np.clip(actions, np.array(self.low), np.array(self.high))
+        """Give the nearest actions within the bounds in single precision, [rows, A]."""
+        if any(self.whole):
+            actions = np.where(self.whole, np.floor(actions + 0.5), actions)
+        return np.clip(actions, _single(self.low, np.inf), _single(self.high, -np.inf))
 
     def stretch(self, actions: Floats) -> Floats:
-        """Stretch numbers from -1 to 1 to actions from the lowest to the highest, [rows, A]."""
-        low, high = np.array(self.low), np.array(self.high)
-        return self.limit(actions * (0.5 * (high - low)) + 0.5 * (high + low))
+        """Stretch numbers from -1 to 1 to actions from the lowest to the highest, [rows, A].
+
+        Each whole number has an equal part of -1 to 1.
+        """
+        low, high, more = np.array(self.low), np.array(self.high), np.array(self.whole or 0.0, np.float64)
+        return self.limit(actions * (0.5 * (high - low + more)) + 0.5 * (high + low))
+
+
+def _single(bounds: Iterable[float], towards: float) -> Floats:
+    """Give the numbers of single precision next to bounds, in a direction: the nearest ones may lie outside."""
+
+    def next_to(bound: float) -> float:
+        number = np.float32(bound)
+        exact = int(number) if isinstance(bound, int) else float(number)
+        outside = exact < bound if towards > 0 else exact > bound
+        return float(np.nextafter(number, np.float32(towards)) if outside else number)
+
+    return np.array([next_to(bound) for bound in bounds])
 
 
 Space = Choices | ManyChoices | Box
@@ -122,7 +141,10 @@ def of_spec(spec: Any) -> Space:
         return Choices(len(action["names"]))
     if action["kind"] == "multidiscrete":
         return ManyChoices(tuple(len(choice["names"]) for choice in action["choices"]))
-    return Box(tuple(dim["low"] for dim in action["dims"]), tuple(dim["high"] for dim in action["dims"]))
+    dims = action["dims"]
+    whole = tuple(bool(dim.get("whole", False)) for dim in dims)
+    dtype = "int64" if all(whole) else "float32"
+    return Box(tuple(dim["low"] for dim in dims), tuple(dim["high"] for dim in dims), whole, dtype)
 
 
 def of_object(space: Any) -> Space:
@@ -138,10 +160,16 @@ def of_object(space: Any) -> Space:
     if type(space).__name__ == "MultiBinary":
         return ManyChoices((2,) * int(np.prod(space.shape)))
     if hasattr(space, "low") and hasattr(space, "high"):
-        low, high = (np.asarray(bound, dtype=np.float64).ravel() for bound in (space.low, space.high))
+        low, high = (np.ravel(bound) for bound in (space.low, space.high))
         if not (np.isfinite(low).all() and np.isfinite(high).all()):
             raise Error(f"the action space {space} has no finite bounds")
-        return Box(tuple(low.tolist()), tuple(high.tolist()))
+        if low.dtype.kind not in "biu":
+            # Arrays of single precision are in a space of double precision too, but in none of half precision.
+            dtype = "float16" if low.dtype == np.float16 else "float32"
+            return Box(tuple(low.tolist()), tuple(high.tolist()), dtype=dtype)
+        # Whole numbers may be larger than those that floats can hold one by one.
+        lowest, highest = (_single(map(int, bound), to) for bound, to in ((low, np.inf), (high, -np.inf)))
+        return Box(tuple(lowest.tolist()), tuple(highest.tolist()), (True,) * low.size, str(low.dtype))
     if hasattr(space, "n") and not isinstance(space.n, Sequence) and np.ndim(space.n) == 0:
         return Choices(int(space.n))
     raise Error(f"the action space {space} is no Discrete, MultiDiscrete, MultiBinary or Box")

@@ -16,6 +16,18 @@ SPACES = {
     "box": spaces.Box(-1, 1, (3,), np.float32),
     "box64": spaces.Box(-1, 1, (2, 2), np.float64),
     "unbounded": spaces.Box(-np.inf, np.inf, (2,), np.float32),
+    "tenth": spaces.Box(-0.1, 0.1, (1,), np.float64),
+    "uneven": spaces.Box(np.array([0.1, -0.3]), np.array([0.7, 0.3]), dtype=np.float64),
+    "half": spaces.Box(-0.1, 0.1, (1,), np.float16),
+    "few": spaces.Box(-2, 2, (1,), np.int64),
+    "int8": spaces.Box(-128, 127, (2,), np.int8),
+    "uint8": spaces.Box(0, 255, (1,), np.uint8),
+    "int32": spaces.Box(-(2**31), 2**31 - 1, (1,), np.int32),
+    "int64": spaces.Box(-(2**63), 2**63 - 1, (1,), np.int64),
+    "uint64": spaces.Box(0, 2**64 - 1, (1,), np.uint64),
+    "huge": spaces.Box(-1e300, 1e300, (1,), np.float64),
+    "widest": spaces.Box(-np.finfo(np.float32).max, np.finfo(np.float32).max, (1,), np.float32),
+    "narrow": spaces.Box(0.1, 0.1 + 1e-12, (1,), np.float64),
     "discrete": spaces.Discrete(3),
     "shifted": spaces.Discrete(3, start=-1),
     "multidiscrete": spaces.MultiDiscrete([2, 3]),
@@ -54,6 +66,24 @@ class Echo(gymnasium.Env):
         self.steps += 1
         over = bool(self.ends) and self.steps >= self.ends
         return self.seen(action), float(self.steps), over, over, {"is_success": over}
+
+
+class Within(gymnasium.Env):
+    """Refuses actions outside of its space, and sees the first number of the last one."""
+
+    observation_space = spaces.Box(-np.inf, np.inf, (1,), np.float64)
+
+    def __init__(self, action):
+        self.action_space = SPACES[action]
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return np.zeros(1), {}
+
+    def step(self, action):
+        assert self.action_space.contains(action), f"{action!r} is outside of {self.action_space}"
+        first = float(action.flat[0])
+        return np.array([first]), 1.0 - abs(first) / 1e30, False, False, {}
 
 
 class Sample(gymnasium.Env):
@@ -188,6 +218,7 @@ class Nothing(gymnasium.Env):
 
 
 register("Echo-v0", Echo, max_episode_steps=50)
+register("Within-v0", Within, max_episode_steps=50)
 register("Sample-v0", Sample, max_episode_steps=50)
 register("Faulty-v0", Faulty, max_episode_steps=30)
 register("Unlimited-v0", Unlimited)

@@ -102,6 +102,8 @@ export interface PpoConfig {
   log_std_init?: number;
   /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
   min_std?: number;
+  /** continuous actions in units in which -1 to 1 are the bounds. Values: true, false; default false. */
+  scale_actions?: boolean;
   /** recurrent units, by which the policy remembers. Values: none, gru, lstm, rnn; default "none". */
   cell?: "none" | "gru" | "lstm" | "rnn";
   /** how many recurrent units there are. Values: 1 or more; default 64. */
@@ -215,6 +217,8 @@ export interface Ppo2Config {
   log_std_init?: number;
   /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
   min_std?: number;
+  /** continuous actions in units in which -1 to 1 are the bounds. Values: true, false; default false. */
+  scale_actions?: boolean;
   /** recurrent units, by which the policy remembers. Values: none, gru, lstm, rnn; default "none". */
   cell?: "none" | "gru" | "lstm" | "rnn";
   /** how many recurrent units there are. Values: 1 or more; default 64. */
@@ -311,6 +315,8 @@ export interface A2cConfig {
   log_std_init?: number;
   /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
   min_std?: number;
+  /** continuous actions in units in which -1 to 1 are the bounds. Values: true, false; default false. */
+  scale_actions?: boolean;
   /** recurrent units, by which the policy remembers. Values: none, gru, lstm, rnn; default "none". */
   cell?: "none" | "gru" | "lstm" | "rnn";
   /** how many recurrent units there are. Values: 1 or more; default 64. */
@@ -416,6 +422,8 @@ export interface VpgConfig {
   log_std_init?: number;
   /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
   min_std?: number;
+  /** continuous actions in units in which -1 to 1 are the bounds. Values: true, false; default false. */
+  scale_actions?: boolean;
   /** recurrent units, by which the policy remembers. Values: none, gru, lstm, rnn; default "none". */
   cell?: "none" | "gru" | "lstm" | "rnn";
   /** how many recurrent units there are. Values: 1 or more; default 64. */
@@ -504,6 +512,8 @@ export interface TrpoConfig {
   log_std_init?: number;
   /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
   min_std?: number;
+  /** continuous actions in units in which -1 to 1 are the bounds. Values: true, false; default false. */
+  scale_actions?: boolean;
   /** recurrent units, by which the policy remembers. Values: none, gru, lstm, rnn; default "none". */
   cell?: "none" | "gru" | "lstm" | "rnn";
   /** how many recurrent units there are. Values: 1 or more; default 64. */
@@ -647,6 +657,8 @@ export interface SvpgConfig {
   log_std_init?: number;
   /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
   min_std?: number;
+  /** continuous actions in units in which -1 to 1 are the bounds. Values: true, false; default false. */
+  scale_actions?: boolean;
   /** recurrent units, by which the policy remembers. Values: none, gru, lstm, rnn; default "none". */
   cell?: "none" | "gru" | "lstm" | "rnn";
   /** how many recurrent units there are. Values: 1 or more; default 64. */
@@ -1131,6 +1143,8 @@ export interface CemConfig {
   log_std_init?: number;
   /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
   min_std?: number;
+  /** continuous actions in units in which -1 to 1 are the bounds. Values: true, false; default false. */
+  scale_actions?: boolean;
 }
 
 /** Settings of `cma-es`: Covariance Matrix Adaptation Evolution Strategy, full or separable (arXiv:1604.00772). */
@@ -1158,6 +1172,8 @@ export interface CmaEsConfig {
   log_std_init?: number;
   /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
   min_std?: number;
+  /** continuous actions in units in which -1 to 1 are the bounds. Values: true, false; default false. */
+  scale_actions?: boolean;
 }
 
 /** Settings of `openai-es`: Evolution strategy: gradients from antithetic pairs and ranks (arXiv:1703.03864). */
@@ -1201,6 +1217,8 @@ export interface OpenaiEsConfig {
   log_std_init?: number;
   /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
   min_std?: number;
+  /** continuous actions in units in which -1 to 1 are the bounds. Values: true, false; default false. */
+  scale_actions?: boolean;
 }
 
 /** Settings of `ars`: Augmented Random Search, V1 and V2 (arXiv:1803.07055). */
@@ -1238,6 +1256,8 @@ export interface ArsConfig {
   log_std_init?: number;
   /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
   min_std?: number;
+  /** continuous actions in units in which -1 to 1 are the bounds. Values: true, false; default false. */
+  scale_actions?: boolean;
 }
 
 /** Settings of `nop`: Plays and learns nothing, to compare with. */
@@ -1258,6 +1278,8 @@ export interface NopConfig {
   log_std_init?: number;
   /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
   min_std?: number;
+  /** continuous actions in units in which -1 to 1 are the bounds. Values: true, false; default false. */
+  scale_actions?: boolean;
 }
 
 /** Settings of `promp`: Proximal Meta-Policy Search: learns to adapt (arXiv:1810.06784). */
@@ -1336,6 +1358,8 @@ export interface PrompConfig {
   log_std_init?: number;
   /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
   min_std?: number;
+  /** continuous actions in units in which -1 to 1 are the bounds. Values: true, false; default false. */
+  scale_actions?: boolean;
 }
 
 /** Settings of `maml-ppo`: MAML with a clipped outer objective. */
@@ -1410,6 +1434,8 @@ export interface MamlPpoConfig {
   log_std_init?: number;
   /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
   min_std?: number;
+  /** continuous actions in units in which -1 to 1 are the bounds. Values: true, false; default false. */
+  scale_actions?: boolean;
 }
 
 /** Settings of `maml-vpg`: MAML, policy gradient inside and outside (arXiv:1703.03400). */
@@ -1480,6 +1506,8 @@ export interface MamlVpgConfig {
   log_std_init?: number;
   /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
   min_std?: number;
+  /** continuous actions in units in which -1 to 1 are the bounds. Values: true, false; default false. */
+  scale_actions?: boolean;
 }
 
 /** Settings of `maml-trpo`: MAML with trust-region outer steps (arXiv:1703.03400). */
@@ -1548,6 +1576,8 @@ export interface MamlTrpoConfig {
   log_std_init?: number;
   /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
   min_std?: number;
+  /** continuous actions in units in which -1 to 1 are the bounds. Values: true, false; default false. */
+  scale_actions?: boolean;
 }
 
 /** Settings of `e-maml`: MAML that is rewarded for exploring (arXiv:1803.01118). */
@@ -1616,6 +1646,8 @@ export interface EMamlConfig {
   log_std_init?: number;
   /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
   min_std?: number;
+  /** continuous actions in units in which -1 to 1 are the bounds. Values: true, false; default false. */
+  scale_actions?: boolean;
 }
 
 /** Settings of `dice-maml`: MAML with DICE objectives, exact to any order (arXiv:1802.05098). */
@@ -1684,6 +1716,8 @@ export interface DiceMamlConfig {
   log_std_init?: number;
   /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
   min_std?: number;
+  /** continuous actions in units in which -1 to 1 are the bounds. Values: true, false; default false. */
+  scale_actions?: boolean;
 }
 
 /** Settings of `rl2-ppo`: RL²: a recurrent policy learns within its memory, by PPO (arXiv:1611.02779). */
@@ -1772,6 +1806,8 @@ export interface Rl2PpoConfig {
   log_std_init?: number;
   /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
   min_std?: number;
+  /** continuous actions in units in which -1 to 1 are the bounds. Values: true, false; default false. */
+  scale_actions?: boolean;
 }
 
 /** Settings of `rl2-trpo`: RL² with trust-region steps, as in its paper. */
@@ -1848,6 +1884,8 @@ export interface Rl2TrpoConfig {
   log_std_init?: number;
   /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
   min_std?: number;
+  /** continuous actions in units in which -1 to 1 are the bounds. Values: true, false; default false. */
+  scale_actions?: boolean;
 }
 
 /** Settings of `pearl`: PEARL: a belief about the task, inferred from what was seen (arXiv:1903.08254). */

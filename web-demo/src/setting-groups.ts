@@ -14,8 +14,8 @@ const BEGINNINGS: [Group, string][] = [
   ],
   [
     "Network",
-    "hidden activation orthogonal_init log_std_init min_std learn_std cell units reset learned_start layer_norm " +
-      "dueling separable latent_dim encoder use_",
+    "hidden activation orthogonal_init log_std_init min_std scale_actions learn_std cell units reset learned_start " +
+      "layer_norm dueling separable latent_dim encoder use_",
   ],
   [
     "Credit",

@@ -10,6 +10,59 @@ def first_line(error):
     return lines[0] if lines else type(error).__name__
 
 
+def single(np, bounds, towards):
+    """The numbers of single precision next to bounds, in the direction `towards`: the nearest may lie outside."""
+    exact = int if bounds.dtype.kind in "biu" else float
+    found = []
+    for bound in map(exact, bounds):
+        number = np.float32(bound)
+        if (exact(number) < bound) if towards > 0 else (exact(number) > bound):
+            number = np.nextafter(number, np.float32(towards))
+        found.append(float(number))
+    return np.array(found)
+
+
+def vectors(np, space):
+    """What actions of a Box are, and what hands them over, in its type and within its bounds.
+
+    Policies act in single precision. Whole numbers are the nearest ones to what they say, so that the two at the ends
+    are as likely as the others.
+    """
+    low, high, whole = np.ravel(space.low), np.ravel(space.high), space.dtype.kind in "biu"
+    remedy = "for example by gymnasium.wrappers.RescaleAction in a module of your own"
+    shown = " ".join(str(space).split())
+    if not (np.isfinite(low).all() and np.isfinite(high).all()):
+        raise Unfit(f"actions have infinite bounds, {shown}; give them finite ones, {remedy}")
+    most = float(np.finfo(np.float32).max)
+    for i, (least, last) in enumerate(zip(low.astype(float).tolist(), high.astype(float).tolist())):
+        if max(abs(least), abs(last), last - least) > most:
+            raise Unfit(
+                f"action[{i}] of {shown} has the range {least!r} to {last!r}, which is wider than the numbers of "
+                f"single precision, in which policies act; give it smaller bounds, {remedy}"
+            )
+    least, last = single(np, low, np.inf), single(np, high, -np.inf)
+    for i in np.flatnonzero(least > last)[:1].tolist():
+        raise Unfit(
+            f"action[{i}] of {shown} has the range {low[i]!s} to {high[i]!s}, in which single precision, in which "
+            f"policies act, has no number; give it a wider one, {remedy}"
+        )
+    shape, dtype = space.shape, space.dtype
+    if whole:
+        low, high = least, last
+    low, high = low.astype(float), high.astype(float)
+    kind = {"kind": "box", "low": low.tolist(), "high": high.tolist(), "whole": whole}
+    limited = whole or (least != low).any() or (last != high).any()
+
+    def split(all, n):
+        if whole:
+            all = np.floor(all + 0.5)
+        if limited:
+            all = np.clip(all.reshape(n, -1), least, last)
+        return all.reshape((n, *shape)).astype(dtype)
+
+    return kind, split
+
+
 class GymnasiumSource:
     """Makes environments that are registered in Gymnasium, and translates their actions and observations."""
 
@@ -108,14 +161,7 @@ class GymnasiumSource:
             self.split = lambda all, n: (all.reshape((n, *action.shape)).astype(np.int64) + start).astype(action.dtype)
         elif isinstance(action, spaces.Box):
             self.actions = int(np.prod(action.shape))
-            low, high = np.ravel(action.low).astype(float), np.ravel(action.high).astype(float)
-            if not (np.isfinite(low).all() and np.isfinite(high).all()):
-                raise Unfit(
-                    f"actions have infinite bounds, {action}; give them finite ones, for example by "
-                    "gymnasium.wrappers.RescaleAction in a module of your own"
-                )
-            self.kind = {"kind": "box", "low": low.tolist(), "high": high.tolist()}
-            self.split = lambda all, n: all.reshape((n, *action.shape)).astype(action.dtype)
+            self.kind, self.split = vectors(np, action)
         else:
             raise Unfit(f"actions are of the space {type(action).__name__}, which no policy here can choose from")
         if self.actions == 0:

@@ -153,6 +153,9 @@ pub(crate) fn spec_problem(spec: &EnvSpec, state_len: usize) -> Option<String> {
     if let Some(dim) = bounded.iter().find(|d| !(d.low.is_finite() && d.high.is_finite())) {
         return Some(format!("action `{}` needs finite bounds", dim.name));
     }
+    if let Some(problem) = bounded.iter().find_map(super::Dim::problem_of_action) {
+        return Some(problem);
+    }
     if let Some(problem) = spec.goal.as_ref().and_then(|goal| goal.problem(spec.observation.len())) {
         return Some(problem);
     }

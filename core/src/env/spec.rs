@@ -15,6 +15,14 @@ pub struct Dim {
     /// Largest value; ∞ if unbounded.
     #[serde(deserialize_with = "high")]
     pub high: f64,
+    /// True for a number of an action that environments get as a whole number: the nearest one to what a policy says.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub whole: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives references")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// Reads a lower bound. JSON has no infinities, and writes `null` for them.
@@ -30,12 +38,47 @@ fn high<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
 impl Dim {
     /// A number that keeps to `low..=high`.
     pub fn new(name: impl Into<String>, low: f64, high: f64) -> Self {
-        Self { name: name.into(), low, high }
+        Self { name: name.into(), low, high, whole: false }
+    }
+
+    /// A number of an action that is one of the whole numbers `low..=high`.
+    pub fn whole(name: impl Into<String>, low: f64, high: f64) -> Self {
+        Self { whole: true, ..Self::new(name, low, high) }
     }
 
     /// A number without bounds.
     pub fn unbounded(name: impl Into<String>) -> Self {
         Self::new(name, f64::NEG_INFINITY, f64::INFINITY)
+    }
+
+    /// The lowest and the highest number of single precision in the range. The nearest ones to the bounds may lie
+    /// outside: that to 0.1 is above it.
+    #[must_use]
+    pub fn single(&self) -> [f32; 2] {
+        let (low, high) = (self.low as f32, self.high as f32);
+        [
+            if f64::from(low) < self.low { low.next_up() } else { low },
+            if f64::from(high) > self.high { high.next_down() } else { high },
+        ]
+    }
+
+    /// The fault of the finite range of an action's number, in which policies act in single precision, if it has one.
+    pub(super) fn problem_of_action(&self) -> Option<String> {
+        let Self { name, low, high, whole } = self;
+        let range = format!("action `{name}` has the range {low:?} to {high:?}");
+        let [least, most] = self.single();
+        if *whole && (low.fract() != 0.0 || high.fract() != 0.0) {
+            return Some(format!("{range}, and is a whole number; give whole bounds"));
+        }
+        if !(*high as f32 - *low as f32).is_finite() {
+            return Some(format!(
+                "{range}, which is wider than the numbers of single precision, in which policies act; give smaller \
+                 bounds"
+            ));
+        }
+        (low < high && least > most).then(|| {
+            format!("{range}, in which single precision has no number; use a unit in which the range is wider")
+        })
     }
 }
 
@@ -130,6 +173,28 @@ impl ActionSpace {
     #[must_use]
     pub fn width(&self) -> usize {
         self.counts().map_or(self.dim(), |counts| counts.iter().sum())
+    }
+
+    /// Limits actions, row by row, to the bounds in double precision. In single precision, in which policies act, the
+    /// bounds are rounded.
+    pub(crate) fn limit(&self, actions: &mut [f64]) {
+        let Self::Box { dims } = self else { return };
+        for (number, dim) in actions.iter_mut().zip(dims.iter().cycle()) {
+            *number = number.max(dim.low).min(dim.high);
+        }
+    }
+
+    /// Tells whether it is another one with the same actions, so that who acts in one may act in the other. Names, and
+    /// which numbers are whole, do not count: environments may know more about these than old snapshots.
+    #[must_use]
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Box { dims }, Self::Box { dims: others }) => {
+                let bounds = |dims: &[Dim]| dims.iter().map(|dim| [dim.low, dim.high]).collect::<Vec<_>>();
+                bounds(dims) == bounds(others)
+            }
+            _ => self == other,
+        }
     }
 
     /// The kind of its actions in messages: `choices`, `vectors of numbers` or `several choices at once`.

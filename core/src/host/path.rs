@@ -9,6 +9,8 @@ pub struct HostPath {
     pub observations: Vec<f64>,
     /// Actions as drawn, `[T · A]`.
     pub actions: Vec<f64>,
+    /// Actions as the environment got them, `[T · A]`.
+    pub played: Vec<f64>,
     /// Rewards, `[T]`.
     pub rewards: Vec<f64>,
     /// Values that the environment reported besides rewards, `[T · I]`, in the order of

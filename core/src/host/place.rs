@@ -234,7 +234,7 @@ impl HostPlace {
         let fleet = executor.fleet();
         let (own, other) = (&self.spec, &fleet.spec);
         let alike = own.observation.len() == other.observation.len()
-            && own.action == other.action
+            && own.action.is_like(&other.action)
             && own.task.len() == other.task.len();
         if !alike {
             let sizes = |spec: &EnvSpec| format!("{} numbers seen, {}", spec.observation.len(), spec.action.kind());

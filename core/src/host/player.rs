@@ -138,8 +138,9 @@ impl<E: Executor + ?Sized> Player<E> {
             let infos = actor.info().len();
             let mut number = first;
             loop {
-                let acted = actor.act(&seen, number).await?;
+                let mut acted = actor.act(&seen, number).await?;
                 let fleet = self.executor.fleet();
+                fleet.spec.action.limit(&mut acted.played);
                 let num_envs = fleet.num_envs();
                 fleet.expect("numbers of the actor's info", acted.info.len(), num_envs * infos)?;
                 fleet.expect("numbers that the actor drew", acted.drawn.len(), num_envs * fleet.actions())?;

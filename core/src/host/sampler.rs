@@ -132,6 +132,7 @@ impl Collection {
             let path = &mut self.running[number];
             extend(&mut path.observations, observations, number, fleet.observations());
             extend(&mut path.actions, &acted.drawn, number, fleet.actions());
+            extend(&mut path.played, &acted.played, number, fleet.actions());
             extend(&mut path.env_infos, &stepped.info, number, fleet.info.len());
             extend(&mut path.agent_infos, &acted.info, number, acted.info.len() / fleet.num_envs());
             path.rewards.push(stepped.rewards[number]);

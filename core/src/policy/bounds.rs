@@ -15,6 +15,8 @@ pub enum Bounds {
         low: Vec<f64>,
         /// The highest value of each number.
         high: Vec<f64>,
+        /// True for each number that environments get as a whole one.
+        whole: Vec<bool>,
     },
 }
 
@@ -27,34 +29,56 @@ impl Bounds {
                 Bounds::Choices(action.counts().unwrap_or_default())
             }
             ActionSpace::Box { dims } => {
-                Bounds::Box { low: dims.iter().map(|d| d.low).collect(), high: dims.iter().map(|d| d.high).collect() }
+                let (low, high) = dims.iter().map(|d| (d.low, d.high)).unzip();
+                Bounds::Box { low, high, whole: dims.iter().map(|d| d.whole).collect() }
             }
         }
     }
 
-    /// The nearest action within the bounds, `[K, N, A]`.
+    /// The nearest action within the bounds, `[K, N, A]`; of whole numbers the nearest whole one.
     #[track_caller]
     pub fn clamp(&self, action: Tensor) -> Tensor {
         match self {
             Bounds::Choices(_) => action,
-            Bounds::Box { low, high } => action.max(Tensor::literal_f32(low)).min(Tensor::literal_f32(high)),
+            Bounds::Box { low, high, whole } => {
+                let action = match whole.contains(&true) {
+                    true => {
+                        let whole: Vec<u32> = whole.iter().map(|whole| u32::from(*whole)).collect();
+                        Tensor::literal_u32(&whole).select((action + 0.5).floor(), action)
+                    }
+                    false => action,
+                };
+                action.max(Tensor::literal_f32(low)).min(Tensor::literal_f32(high))
+            }
         }
     }
 
     /// Scales numbers from −1 to 1 to actions from the lowest to the highest, `[K, N, A]`. Choices stay as they are.
+    ///
+    /// Each whole number has an equal part of −1 to 1.
     #[track_caller]
     pub fn scale(&self, action: Tensor) -> Tensor {
         match self {
             Bounds::Choices(_) => action,
-            Bounds::Box { low, high } => {
-                let of = |f: &dyn Fn(f64, f64) -> f64| -> Vec<f64> {
-                    low.iter().zip(high).map(|(low, high)| f(*low, *high)).collect()
-                };
-                let (half, middle) = (of(&|low, high| 0.5 * (high - low)), of(&|low, high| 0.5 * (high + low)));
+            Bounds::Box { .. } => {
+                let (half, middle) = self.half_and_middle();
                 // Rounding must not lead out of the bounds.
                 self.clamp(action * Tensor::literal_f32(&half) + Tensor::literal_f32(&middle))
             }
         }
+    }
+
+    /// Half the width of each number's range, and its middle; the range of a whole number is wider by one half on
+    /// either side, where the lowest and the highest are still the nearest. Empty for choices.
+    #[must_use]
+    pub fn half_and_middle(&self) -> (Vec<f64>, Vec<f64>) {
+        let Bounds::Box { low, high, whole } = self else { return (Vec::new(), Vec::new()) };
+        let ranges = low.iter().zip(high);
+        let half = ranges.clone().zip(whole).map(|((low, high), whole)| {
+            let more = if *whole { 1.0 } else { 0.0 };
+            0.5 * (high - low + more)
+        });
+        (half.collect(), ranges.map(|(low, high)| 0.5 * (high + low)).collect())
     }
 
     /// Draws an action per row, evenly among all actions, `[K, N, A]`; a vector as numbers from −1 to 1, which

@@ -1,6 +1,6 @@
 //! The distribution of actions, for each kind of action space.
 
-use super::{Bounds, How};
+use super::{ActionUnits, How};
 use crate::Tensor;
 use crate::dist::{Categorical, Gaussian, MultiCategorical, RowNoise};
 use crate::tensor::Named;
@@ -70,11 +70,11 @@ impl Distribution {
 
     /// Chooses an action per row, `[K, N, A]`.
     #[track_caller]
-    pub fn choose(&self, how: How, bounds: &Bounds, noise: &RowNoise) -> Tensor {
+    pub fn choose(&self, how: How, units: &ActionUnits, noise: &RowNoise) -> Tensor {
         match how {
             How::Explore => self.sample(noise),
             How::Exploit => self.mode(),
-            How::Uniform => bounds.scale(bounds.uniform(noise)),
+            How::Uniform => units.uniform(noise),
             How::Recorded(action) => action,
         }
     }

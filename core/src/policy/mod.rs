@@ -3,6 +3,7 @@
 //! A [`Policy`] is traced: one definition acts in rollouts, whole episodes and trials, evaluations and recordings. It
 //! acts within programs and, as a program of its own, in environments of the host. [`crate::play`] drives it.
 
+mod action_units;
 mod bounds;
 mod distribution;
 mod disturbed;
@@ -19,12 +20,13 @@ mod uniform;
 
 use std::fmt::Debug;
 
+pub use action_units::ActionUnits;
 pub use bounds::Bounds;
 pub use distribution::Distribution;
 pub use disturbed::{Disturbed, Noise};
 pub use greedy::EpsilonGreedy;
 pub use memory::{MemoryConfig, MemoryKind};
-pub use net::{DeviationConfig, LOG_STD, LayersConfig, NetConfig, PolicyNet};
+pub use net::{GaussianConfig, LOG_STD, LayersConfig, NetConfig, PolicyNet};
 pub(crate) use net::{MEMORY, validate_widths};
 pub use normalised::{Normalised, OBS_LIMIT};
 pub use outline::{ActionRule, Outline};

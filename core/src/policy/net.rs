@@ -1,6 +1,6 @@
 //! A policy from observations to a distribution of actions, through a network that may have a memory.
 
-use super::{Act, Acting, ActionRule, Bounds, Distribution, How, MemoryConfig, Outline, Policy};
+use super::{Act, Acting, ActionRule, ActionUnits, Distribution, How, MemoryConfig, Outline, Policy};
 use crate::Tensor;
 use crate::dist::{Gaussian, LOG_STD_RANGE, RowNoise, StateDependent};
 use crate::env::{ActionSpace, EnvSpec};
@@ -24,24 +24,28 @@ crate::settings! {
 }
 
 crate::settings! {
-    /// The settings of a deviation that is a parameter, for policies of vectors.
-    pub struct DeviationConfig {
+    /// The settings of Gaussian policies, which act by vectors and whose deviation is a parameter.
+    pub struct GaussianConfig {
         /// first ln σ of continuous actions
         log_std_init: f64 = 0.0, LOG_STD;
         /// lowest σ of continuous actions; 0: no limit
         ///
         /// As garage's and ProMP's `min_std`. A parameter below it has no gradient and stays there.
         min_std: f64 = 0.0, Range::NotNegative;
+        /// continuous actions in units in which -1 to 1 are the bounds
+        ///
+        /// Where bounds are far from ±1. An output of 0 is then the middle of the bounds, and σ is in these units.
+        scale_actions: bool = false;
     }
 }
 
 crate::settings! {
-    /// The settings of a policy's networks, with a deviation for vectors that is a parameter.
+    /// The settings of a policy's networks, Gaussian for vectors.
     pub struct NetConfig {
         /// The layers.
         ..layers: LayersConfig;
-        /// The deviation of vectors.
-        ..deviation: DeviationConfig;
+        /// How vectors are drawn.
+        ..gaussian: GaussianConfig;
     }
 }
 
@@ -53,14 +57,14 @@ const MAX_WIDTH: usize = 8192;
 /// The most hidden layers.
 const MAX_DEPTH: usize = 16;
 
-impl DeviationConfig {
+impl GaussianConfig {
     /// Checks every value on its own, and that σ begins at or above its lowest value; below that it has no gradient.
     ///
     /// # Errors
     /// [`Error::Config`] if they cannot work.
     pub fn validate(&self) -> Result<()> {
         self.check()?;
-        let DeviationConfig { log_std_init, min_std } = *self;
+        let GaussianConfig { log_std_init, min_std, .. } = *self;
         if log_std_init.exp() < min_std {
             let first = log_std_init.exp();
             let problem = format!(
@@ -86,7 +90,7 @@ impl NetConfig {
     /// [`Error::Config`] if they cannot work.
     pub fn validate(&self) -> Result<()> {
         self.layers.check()?;
-        self.deviation.validate()?;
+        self.gaussian.validate()?;
         self.layers.validate()
     }
 }
@@ -154,7 +158,7 @@ pub struct PolicyNet {
     head: Head,
     observations: usize,
     actions: usize,
-    bounds: Bounds,
+    units: ActionUnits,
     /// The logarithm of the lowest σ.
     least_log_std: f64,
 }
@@ -191,7 +195,7 @@ impl PolicyNet {
         sde: bool,
     ) -> PolicyNet {
         let outputs = spec.action.width();
-        let log_std = Init::Constant(config.deviation.log_std_init);
+        let log_std = Init::Constant(config.gaussian.log_std_init);
         let inputs = cell.as_ref().map_or(spec.observation.len(), MemoryCell::hidden);
         let features = config.layers.hidden.last().copied().unwrap_or(inputs);
         let head = match &spec.action {
@@ -209,8 +213,8 @@ impl PolicyNet {
             head,
             observations: spec.observation.len(),
             actions: spec.action.dim(),
-            bounds: Bounds::of(&spec.action),
-            least_log_std: config.deviation.min_std.ln(),
+            units: ActionUnits::of(&spec.action, config.gaussian.scale_actions),
+            least_log_std: config.gaussian.min_std.ln(),
         }
     }
 
@@ -249,13 +253,10 @@ impl PolicyNet {
         (distribution, features)
     }
 
-    /// Limits a vector to the action space, as environments get it.
-    ///
-    /// Log-probabilities are those of the action before it is limited (as in
-    /// Stable-Baselines3): the limit is part of the environment.
-    #[track_caller]
-    pub fn limit(&self, action: Tensor) -> Tensor {
-        self.bounds.clamp(action)
+    /// The units of vectors, and the actions that environments get.
+    #[must_use]
+    pub fn units(&self) -> &ActionUnits {
+        &self.units
     }
 }
 
@@ -286,9 +287,9 @@ impl Policy for PolicyNet {
             (How::Explore, Head::StateDependent(slot), Some(matrix)) => {
                 distribution.mode() + StateDependent::new(parts[*slot]).disturb(features, matrix)
             }
-            _ => distribution.choose(how, &self.bounds, noise),
+            _ => distribution.choose(how, &self.units, noise),
         };
-        Act { action, played: self.bounds.clamp(action), memory, extras: distribution.extras(observation, action) }
+        Act { action, played: self.units.played(action), memory, extras: distribution.extras(observation, action) }
     }
 
     /// Draws a noise matrix per row, `[K, N, A · L]`, if exploration is state-dependent.
@@ -302,7 +303,7 @@ impl Policy for PolicyNet {
     fn outline(&self) -> Option<Outline> {
         let rule = match &self.head {
             Head::Choices(counts) => ActionRule::Logits(counts.clone()),
-            Head::Gaussian(_) | Head::StateDependent(_) => ActionRule::Limited(self.bounds.clone()),
+            Head::Gaussian(_) | Head::StateDependent(_) => self.units.rule(),
         };
         Some(Outline::of(&self.mlp, rule).behind(self.cell.as_ref().map(MemoryCell::slices)))
     }

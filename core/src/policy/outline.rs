@@ -38,6 +38,8 @@ pub enum ActionRule {
     Pairs(usize),
     /// The output, limited to these bounds.
     Limited(Bounds),
+    /// The output, stretched from −1 and 1 to these bounds and limited to them.
+    Scaled(Bounds),
     /// The tanh of the first outputs, stretched from −1 and 1 to these bounds; the outputs are limited to ±`limit`
     /// before, if there is such a limit.
     Squashed {
@@ -107,7 +109,9 @@ impl Outline {
                 ActionRule::Values => choices == Some(width),
                 ActionRule::Dueling => choices.is_some_and(|choices| choices + 1 == width),
                 ActionRule::Pairs(count) => choices == Some(*count) && width == 1,
-                ActionRule::Limited(bounds) => is_box(bounds) && width == spec.action.dim(),
+                ActionRule::Limited(bounds) | ActionRule::Scaled(bounds) => {
+                    is_box(bounds) && width == spec.action.dim()
+                }
                 ActionRule::Squashed { bounds, .. } => is_box(bounds) && width >= spec.action.dim(),
             }
     }

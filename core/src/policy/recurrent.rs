@@ -8,7 +8,7 @@ use crate::tensor::Named;
 use crate::{Error, Result, Tensor};
 
 use super::{
-    Act, Acting, ActionRule, Bounds, DeviationConfig, Distribution, How, MemoryConfig, MemoryKind, Outline, Policy,
+    Act, Acting, ActionRule, ActionUnits, Distribution, GaussianConfig, How, MemoryConfig, MemoryKind, Outline, Policy,
 };
 
 crate::settings! {
@@ -21,8 +21,8 @@ crate::settings! {
         /// Recurrent weights are orthogonal per gate. The last layer has gain 0.01, so that actions are nearly even at
         /// first.
         orthogonal_init: bool = true;
-        /// The deviation of vectors.
-        ..deviation: DeviationConfig;
+        /// How vectors are drawn.
+        ..gaussian: GaussianConfig;
     }
 }
 
@@ -33,7 +33,7 @@ impl RecurrentConfig {
     /// [`Error::Config`] if they cannot work.
     pub fn validate(&self) -> Result<()> {
         self.check()?;
-        self.deviation.validate()?;
+        self.gaussian.validate()?;
         match self.memory.cell {
             MemoryKind::None => {
                 Err(Error::config("cell", "this policy learns by what it remembers; take gru, lstm or rnn"))
@@ -70,7 +70,7 @@ pub struct RecurrentPolicy {
     head: RecurrentHead,
     /// The logarithm of the lowest σ.
     least_log_std: f64,
-    bounds: Bounds,
+    units: ActionUnits,
 }
 
 impl RecurrentPolicy {
@@ -94,27 +94,22 @@ impl RecurrentPolicy {
             ActionSpace::Box { .. } => RecurrentHead::Gaussian(layout.add(
                 "policy.log_std",
                 &[outputs],
-                Init::Constant(config.deviation.log_std_init),
+                Init::Constant(config.gaussian.log_std_init),
             )),
         };
-        let least_log_std = config.deviation.min_std.ln();
-        RecurrentPolicy { cell, weights, biases, head, least_log_std, bounds: Bounds::of(action) }
+        let least_log_std = config.gaussian.min_std.ln();
+        let units_of_actions = ActionUnits::of(action, config.gaussian.scale_actions);
+        RecurrentPolicy { cell, weights, biases, head, least_log_std, units: units_of_actions }
     }
 
-    /// The bounds of the environment's actions.
-    pub fn bounds(&self) -> &Bounds {
-        &self.bounds
+    /// The units of vectors, and the actions that environments get.
+    pub fn units(&self) -> &ActionUnits {
+        &self.units
     }
 
     /// The recurrent units.
     pub fn cell(&self) -> &MemoryCell {
         &self.cell
-    }
-
-    /// Limits a vector to the action space, as [`PolicyNet::limit`](super::PolicyNet::limit).
-    #[track_caller]
-    pub fn limit(&self, action: Tensor) -> Tensor {
-        self.bounds.clamp(action)
     }
 
     /// Makes one step: reads `x: [S, B, I]` in the state `h: [S, B, W]`. Returns the
@@ -130,10 +125,10 @@ impl RecurrentPolicy {
     #[track_caller]
     pub(crate) fn choose(&self, parts: &[Tensor], seen: Tensor, memory: &Named, noise: &RowNoise, how: How) -> Act {
         let (distribution, units) = self.step(parts, seen, memory.get("units"));
-        let action = distribution.choose(how, &self.bounds, noise);
+        let action = distribution.choose(how, &self.units, noise);
         Act {
             action,
-            played: self.limit(action),
+            played: self.units.played(action),
             memory: memory.clone().and("units", units),
             extras: distribution.extras(seen, action),
         }
@@ -193,7 +188,7 @@ impl Policy for RecurrentPolicy {
     fn outline(&self) -> Option<Outline> {
         let rule = match &self.head {
             RecurrentHead::Choices(counts) => ActionRule::Logits(counts.clone()),
-            RecurrentHead::Gaussian(_) => ActionRule::Limited(self.bounds.clone()),
+            RecurrentHead::Gaussian(_) => self.units.rule(),
         };
         Some(Outline::of(&Mlp::linear(self.weights, self.biases), rule).behind(Some(self.cell.slices())))
     }
@@ -212,7 +207,7 @@ mod tests {
         let gru = MemoryConfig { cell: MemoryKind::Gru, units: 3, reset: Reset::Before, ..MemoryConfig::default() };
         RecurrentConfig {
             memory: gru,
-            deviation: DeviationConfig { log_std_init: -0.5, ..DeviationConfig::default() },
+            gaussian: GaussianConfig { log_std_init: -0.5, ..GaussianConfig::default() },
             ..RecurrentConfig::default()
         }
     }

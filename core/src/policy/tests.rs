@@ -264,13 +264,13 @@ fn deviations_stop_at_the_lowest_one_and_have_a_gradient_above_it() {
         let memoryless = PolicyNet::new(
             &mut layout,
             env.spec(),
-            &NetConfig { deviation: DeviationConfig { min_std, ..DeviationConfig::default() }, ..config() },
+            &NetConfig { gaussian: GaussianConfig { min_std, ..GaussianConfig::default() }, ..config() },
         );
         let from = layout.len();
         let units = RecurrentConfig::default();
         let units = RecurrentConfig {
             memory: MemoryConfig { units: 2, ..units.memory },
-            deviation: DeviationConfig { min_std, ..units.deviation },
+            gaussian: GaussianConfig { min_std, ..units.gaussian },
             ..units
         };
         let remembering = RecurrentPolicy::new(&mut layout, 3, &env.spec().action, &units);

@@ -16,6 +16,7 @@ use toml::{Table, Value};
 use self::presets::{preset, preset_on_host};
 use self::register::is_builtin;
 use crate::algo::{Algorithm, AlgorithmDef, IntoAlgorithm, StateEntry, Together, Training};
+use crate::env::{ActionSpace, Dim};
 use crate::host::{EnvPlace, FleetSize};
 use crate::program::Plan;
 use crate::train::saved::segments::Ring;
@@ -61,6 +62,9 @@ pub struct Setup {
     /// R, the number of ranks that train together.
     ranks: usize,
 }
+
+/// The sizes of the larger bound of an action's number for which a Gaussian policy needs no other units.
+const SIZES_OF_ACTIONS: (f64, f64) = (0.5, 2.0);
 
 /// The number of environment steps per seed if neither the caller nor a preset says.
 pub const DEFAULT_STEPS: u64 = 100_000;
@@ -144,6 +148,21 @@ impl Setup {
     /// The algorithm with these settings, fitted to this environment.
     pub fn fitted(&self) -> &Rc<dyn Algorithm> {
         &self.fitted
+    }
+
+    /// A note where a Gaussian policy begins with numbers of another size than the environment takes, and nobody has
+    /// chosen its units: neither the caller nor a preset, whose numbers suit the environment.
+    pub fn note(&self) -> Option<String> {
+        let unset = |setting: &&Setting| setting.key == "scale_actions" && setting.origin == "default";
+        let ActionSpace::Box { dims } = &self.env.spec().action else { return None };
+        self.settings.iter().find(unset).filter(|_| self.preset.is_none())?;
+        let size = |dim: &Dim| dim.low.abs().max(dim.high.abs());
+        let dim = dims.iter().find(|dim| !(SIZES_OF_ACTIONS.0..=SIZES_OF_ACTIONS.1).contains(&size(dim)))?;
+        Some(format!(
+            "`{}` is in {:?} to {:?}, and the policy begins with actions of about 1 in size; with scale_actions = true \
+             it acts in units in which -1 to 1 are the bounds, which is often better",
+            dim.name, dim.low, dim.high
+        ))
     }
 
     /// Plans one iteration, without a device.
@@ -314,7 +333,7 @@ mod census_tests;
 mod tests {
     use super::*;
     use crate::algo::PpoConfig;
-    use crate::env::{ActionSpace, Dim, EnvSpec, builtin};
+    use crate::env::{EnvSpec, builtin};
     use crate::settings::Settings as _;
     use crate::train::presets;
 

@@ -273,6 +273,7 @@ fn start(args: &TrainArgs) -> Result<(), Stop> {
             say(&format!("no preset of {algorithm} is for {env}: what nobody sets has the defaults of {algorithm}"))
         }
     }
+    plan.setup.note().iter().for_each(|note| say(&format!("note: {note}")));
     train(args, session, runs, pace)
 }
 

@@ -56,7 +56,11 @@ fn actions(action: &ActionSpace) -> Value {
         }
         ActionSpace::Box { dims } => {
             let bounds = |of: fn(&Dim) -> f64| dims.iter().map(of).collect::<Vec<_>>();
-            json!({ "names": names(dims), "low": bounds(|dim| dim.low), "high": bounds(|dim| dim.high) })
+            let mut all = json!({ "names": names(dims), "low": bounds(|dim| dim.low), "high": bounds(|dim| dim.high) });
+            if dims.iter().any(|dim| dim.whole) {
+                all["whole"] = json!(dims.iter().map(|dim| dim.whole).collect::<Vec<_>>());
+            }
+            all
         }
     }
 }

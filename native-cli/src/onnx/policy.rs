@@ -4,7 +4,7 @@
 //! `quickstudy_core::policy` on f32, in their order, so that actions differ in the last digits only.
 
 use super::graph::{Element, Network, Wired};
-use quickstudy_core::env::{ActionSpace, EnvSpec};
+use quickstudy_core::env::{ActionSpace, Dim, EnvSpec};
 use quickstudy_core::nn::{Activation, CellKind, CellSlices, SliceId};
 use quickstudy_core::policy::{ActionRule, Bounds};
 use quickstudy_core::train::PolicyNetworks;
@@ -229,7 +229,12 @@ impl PolicyGraph<'_> {
             }
             ActionRule::Limited(bounds) => {
                 let action = self.layers(seen, None);
-                self.play(action, bounds);
+                self.play(action, bounds, space);
+            }
+            ActionRule::Scaled(bounds) => {
+                let action = self.layers(seen, None);
+                let action = self.stretched(action, bounds);
+                self.play(action, bounds, space);
             }
             ActionRule::Squashed { bounds, limit } => {
                 let mut action = self.layers(seen, Some(space.dim()));
@@ -237,27 +242,46 @@ impl PolicyGraph<'_> {
                     action = self.limited("action.mean", action, *limit);
                 }
                 let action = self.graph.node("Tanh", &[action]);
-                let Bounds::Box { low, high } = bounds else { return self.play(action, bounds) };
-                let of = |f: fn(f64, f64) -> f64| low.iter().zip(high).map(|(l, h)| f(*l, *h) as f32).collect();
-                let (half, middle): (Vec<f32>, Vec<f32>) = (of(|l, h| 0.5 * (h - l)), of(|l, h| 0.5 * (h + l)));
-                let half = self.graph.floats("action.half", &[low.len()], &half);
-                let middle = self.graph.floats("action.middle", &[low.len()], &middle);
-                let action = self.graph.node("Mul", &[action, half]);
-                let action = self.graph.node("Add", &[action, middle]);
-                self.play(action, bounds);
+                let action = self.stretched(action, bounds);
+                self.play(action, bounds, space);
             }
         }
     }
 
-    /// Makes a vector, limited to its bounds, the output `action`.
-    fn play(&mut self, action: Wired, bounds: &Bounds) {
-        let Bounds::Box { low, high } = bounds else { return };
-        let narrow = |bound: &[f64]| bound.iter().map(|x| *x as f32).collect::<Vec<_>>();
-        let lowest = self.graph.floats("action.lowest", &[low.len()], &narrow(low));
-        let highest = self.graph.floats("action.highest", &[high.len()], &narrow(high));
+    /// Stretches a vector from −1 and 1 to its bounds.
+    fn stretched(&mut self, action: Wired, bounds: &Bounds) -> Wired {
+        let narrow = |numbers: Vec<f64>| numbers.into_iter().map(|x| x as f32).collect::<Vec<_>>();
+        let (half, middle) = bounds.half_and_middle();
+        let (half, middle) = (narrow(half), narrow(middle));
+        let half = self.graph.floats("action.half", &[half.len()], &half);
+        let middle = self.graph.floats("action.middle", &[middle.len()], &middle);
+        let action = self.graph.node("Mul", &[action, half]);
+        self.graph.node("Add", &[action, middle])
+    }
+
+    /// Makes a vector the output `action`: whole numbers as the nearest ones, all limited to the bounds.
+    fn play(&mut self, mut action: Wired, bounds: &Bounds, space: &ActionSpace) {
+        let (Bounds::Box { whole, .. }, ActionSpace::Box { dims }) = (bounds, space) else { return };
+        let size = [dims.len()];
+        if whole.contains(&true) {
+            let number = |whole: &bool| if *whole { 1.0 } else { 0.0 };
+            let whole: Vec<f32> = whole.iter().map(number).collect();
+            let half = self.number("action.rounding", 0.5);
+            let nearest = self.graph.node("Add", &[action, half]);
+            let nearest = self.graph.node("Floor", &[nearest]);
+            // a + (nearest − a) · 1 is the nearest for a difference of at most one half, and a + 0 is a.
+            let off = self.graph.node("Sub", &[nearest, action]);
+            let whole = self.graph.floats("action.whole", &size, &whole);
+            let off = self.graph.node("Mul", &[off, whole]);
+            action = self.graph.node("Add", &[action, off]);
+        }
+        // Numbers of single precision within the bounds, not the nearest ones to them.
+        let (low, high): (Vec<f32>, Vec<f32>) = dims.iter().map(Dim::single).map(|[low, high]| (low, high)).unzip();
+        let lowest = self.graph.floats("action.lowest", &size, &low);
+        let highest = self.graph.floats("action.highest", &size, &high);
         let action = self.graph.node("Max", &[action, lowest]);
         let action = self.graph.node("Min", &[action, highest]);
-        self.graph.output("action", action, Element::Float, &[low.len()]);
+        self.graph.output("action", action, Element::Float, &size);
     }
 
     /// Makes scores of choices the output `name`, and the first best option of each choice the output `action`.

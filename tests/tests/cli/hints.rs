@@ -73,6 +73,20 @@ fn advice_about_names_and_values_works() {
 }
 
 #[test]
+fn a_note_names_the_setting_for_bounds_far_from_one_once() {
+    let dir = sandbox();
+    let notes = |command: &str| {
+        let done = dir.run(&format!("train {command} --steps 200 --eval-every 0 --set hidden=[4]"));
+        assert_eq!(done.code, Some(0), "{command}: {done:?}");
+        done.out.lines().filter(|line| line.starts_with("note: ") && line.contains("scale_actions")).count()
+    };
+    let ppo = "ppo --env mass-spring --seed 0,1 --set envs=2 --set horizon=8 --set minibatches=1";
+    assert_eq!(notes(ppo), 1, "of two seeds");
+    assert_eq!(notes(&format!("{ppo} --set scale_actions=true")), 0);
+    assert_eq!(notes("sac --env mass-spring --set learning_starts=100"), 0, "SAC squashes its actions");
+}
+
+#[test]
 fn what_takes_one_value_is_not_advised_a_list() {
     let dir = sandbox();
     for wrong in ["gamma=0.9,0.98", "gamma=(0.9,0.98)", "gamma=[0.9,", "activation=tanh,relu", "steps=1k,2k"] {

@@ -10,7 +10,7 @@ use quickstudy_core::host::{
 };
 use quickstudy_core::nn::Layout;
 use quickstudy_core::play::{ActorSpec, Amount, Keys, Play, PolicyActor, row_keys};
-use quickstudy_core::policy::{Acting, DeviationConfig, How, LayersConfig, NetConfig, PolicyNet};
+use quickstudy_core::policy::{Acting, GaussianConfig, How, LayersConfig, NetConfig, PolicyNet};
 use quickstudy_core::rng::{Key, fold_in, key_from_seed};
 use quickstudy_core::{DType, Device, Program, Result, State};
 use quickstudy_tests::golden::{items, load, number, numbers};
@@ -121,7 +121,7 @@ impl Example {
         let mut layout = Layout::new();
         let config = NetConfig {
             layers: LayersConfig { hidden: vec![16], orthogonal_init: false, ..LayersConfig::default() },
-            deviation: DeviationConfig { log_std_init: -0.5, ..DeviationConfig::default() },
+            gaussian: GaussianConfig { log_std_init: -0.5, ..GaussianConfig::default() },
         };
         let net = PolicyNet::new(&mut layout, env.spec(), &config);
         let key = key_from_seed(11);

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::workers_of;
 
 /// A folder in which the command line finds Python and the module of the tests; none without Python.
-fn sandbox() -> Option<(Sandbox, String)> {
+pub(crate) fn sandbox() -> Option<(Sandbox, String)> {
     let python = interpreter()?;
     let dir = Sandbox::new(env!("CARGO_BIN_EXE_quickstudy-under-test"));
     fs::copy(modules().join("envs_under_test.py"), dir.join("envs_under_test.py")).unwrap();

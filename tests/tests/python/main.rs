@@ -16,6 +16,7 @@ use quickstudy_core::host::{EnvPlace, Executor, FleetSize};
 use quickstudy_core::rng::{Key, fold_in};
 use quickstudy_tests::python::interpreter;
 
+mod boxes;
 mod command_line;
 mod faults;
 mod metaworld;

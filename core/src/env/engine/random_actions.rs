@@ -2,8 +2,8 @@
 #![cfg_attr(not(feature = "standalone"), expect(dead_code, reason = "random steps are for benchmarks"))]
 
 use super::pack::Pack;
-use crate::env::ActionSpace;
 use crate::env::real::Bits;
+use crate::env::{ActionSpace, Dim};
 use crate::rng::Key;
 
 /// Where random actions and first states come from.
@@ -78,18 +78,29 @@ impl<P: Pack> RandomActions<P> {
 /// How one number of an action is drawn.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::env) enum Range {
-    Choice { count: f32 },
-    Interval { low: f32, width: f32 },
+    /// One of so many whole numbers from the lowest on.
+    Choice {
+        low: f32,
+        count: f32,
+    },
+    Interval {
+        low: f32,
+        width: f32,
+    },
 }
 
 pub(in crate::env) fn ranges(action: &ActionSpace) -> Vec<Range> {
     match action {
         ActionSpace::Discrete { .. } | ActionSpace::MultiDiscrete { .. } => {
             let counts = action.counts().unwrap_or_default();
-            counts.into_iter().map(|count| Range::Choice { count: count as f32 }).collect()
+            counts.into_iter().map(|count| Range::Choice { low: 0.0, count: count as f32 }).collect()
         }
         ActionSpace::Box { dims } => {
-            dims.iter().map(|d| Range::Interval { low: d.low as f32, width: (d.high - d.low) as f32 }).collect()
+            let range = |d: &Dim| match (d.low as f32, (d.high - d.low) as f32) {
+                (low, width) if d.whole => Range::Choice { low, count: width + 1.0 },
+                (low, width) => Range::Interval { low, width },
+            };
+            dims.iter().map(range).collect()
         }
     }
 }
@@ -99,7 +110,10 @@ impl Range {
     pub(in crate::env) fn pick<P: Pack>(&self, word: P::Bits) -> P {
         let uniform = P::uniform(word);
         match *self {
-            Self::Choice { count } => (uniform * P::lit(count.into())).floor().min(P::lit((count - 1.0).into())),
+            Self::Choice { low, count } => {
+                let number = (uniform * P::lit(count.into())).floor().min(P::lit((count - 1.0).into()));
+                number + P::lit(low.into())
+            }
             Self::Interval { low, width } => uniform * P::lit(width.into()) + P::lit(low.into()),
         }
     }

@@ -81,10 +81,11 @@ impl WordWriter {
         });
     }
 
-    fn dim(&mut self, Dim { name, low, high }: &Dim) {
+    fn dim(&mut self, Dim { name, low, high, whole }: &Dim) {
         self.text(name);
         self.double(*low);
         self.double(*high);
+        self.word((*whole).into());
     }
 
     pub fn scene(&mut self, Scene { view, shapes }: &Scene) {
@@ -213,7 +214,7 @@ impl WordReader<'_> {
     }
 
     fn dim(&mut self) -> Dim {
-        Dim { name: self.text(), low: self.double(), high: self.double() }
+        Dim { name: self.text(), low: self.double(), high: self.double(), whole: self.word() != 0 }
     }
 
     pub fn scene(&mut self) -> Scene {

@@ -5,7 +5,6 @@ use super::evaluation::{Episode, eval_key};
 use super::evaluator::Evaluator;
 use super::meta_test;
 use super::play_on_host::{class_of, drawn_only};
-use crate::env::ActionSpace;
 use crate::host::{Chance, Executor, FleetSize, HostPath, MetaSampler, Quota, Samples};
 use crate::meta::{EpisodeOutcome, MetaAlgorithm as _, Trial};
 use crate::rng::{Key, fold_in, streams};
@@ -49,12 +48,12 @@ impl Evaluator {
             self.expect_tasks(tasks)?;
         }
         let trial = self.trial_on_host(&test)?;
-        let (space, horizon) = (self.env().spec().action.clone(), executor.fleet().horizon);
+        let (actions, horizon) = (self.env().spec().action.dim(), executor.fleet().horizon);
         let (unit, count) = meta_test::stages(self.family(), &trial, horizon);
         let fleet = executor.fleet().clone();
         let outcome = |path: &HostPath| self.outcome(path, &fleet);
         let parts = (unit, if self.family().in_rounds() { 1 } else { count });
-        let of_round = |samples: Samples| by_stage(&samples, &space, &trial, parts, &outcome);
+        let of_round = |samples: Samples| by_stage(&samples, actions, &trial, parts, &outcome);
         let (tasks, rounds) = self.try_in(executor, tasks, (&test, eval_key(test.seed)), &trial, of_round).await?;
         let mut stages = rounds.into_iter().collect::<Result<Vec<_>>>()?.concat();
         for stage in &mut stages {
@@ -145,24 +144,22 @@ impl Evaluator {
 }
 
 /// The steps of an episode.
-fn steps<'a>(path: &'a HostPath, space: &'a ActionSpace) -> impl Iterator<Item = PathStep> + 'a {
+fn steps(path: &HostPath, actions: usize) -> impl Iterator<Item = PathStep> + '_ {
     let narrow = |numbers: &[f64]| numbers.iter().map(|x| *x as f32).collect::<Vec<f32>>();
     let width = path.observations.len() / path.len().max(1);
     let seen = path.observations.chunks(width.max(1));
-    let acted = path.actions.chunks(space.dim());
-    path.rewards.iter().zip(seen).zip(acted).map(move |((reward, seen), drawn)| {
-        let action = match space {
-            ActionSpace::Box { dims } => dims.iter().zip(drawn).map(|(dim, x)| x.clamp(dim.low, dim.high)).collect(),
-            ActionSpace::Discrete { .. } | ActionSpace::MultiDiscrete { .. } => drawn.to_vec(),
-        };
-        PathStep { state: narrow(seen), action: narrow(&action), reward: *reward }
+    let acted = path.played.chunks(actions);
+    path.rewards.iter().zip(seen).zip(acted).map(move |((reward, seen), action)| PathStep {
+        state: narrow(seen),
+        action: narrow(action),
+        reward: *reward,
     })
 }
 
 /// Divides played episodes into stages: a single one, or the parts of trials.
 fn by_stage(
     samples: &Samples,
-    space: &ActionSpace,
+    actions: usize,
     trial: &Trial,
     (unit, count): (StageUnit, usize),
     outcome: &dyn Fn(&HostPath) -> EpisodeOutcome,
@@ -171,7 +168,7 @@ fn by_stage(
     for (task, paths) in samples.tasks.iter().enumerate() {
         let mut episode = vec![0; trial.rollouts];
         for path in paths {
-            for (t, step) in steps(path, space).enumerate() {
+            for (t, step) in steps(path, actions).enumerate() {
                 let part = match unit {
                     StageUnit::Steps(length) => t / length,
                     StageUnit::GradientSteps | StageUnit::Episodes => episode[path.copy].min(count - 1),

@@ -11,7 +11,7 @@ use quickstudy_core::host::{
     Acted, Actor, Chance, Executor, Fleet, HostEnv, IterativeExecutor, ParallelExecutor, Samples, Transition, Wrapped,
 };
 use quickstudy_core::meta::{Adaptive, Maml, MamlConfig, MetaAlgorithm, MetaEvaluator, MetaPolicy, TestTask, Variant};
-use quickstudy_core::policy::{DeviationConfig, NetConfig};
+use quickstudy_core::policy::{GaussianConfig, NetConfig};
 use quickstudy_core::rng::Key;
 use quickstudy_core::{Device, Result};
 
@@ -180,7 +180,7 @@ fn mamls_family_is_tested_on_held_out_tasks_of_a_built_in_environment() {
         inner_steps: 2,
         learn_inner_lr: true,
         net: NetConfig {
-            deviation: DeviationConfig { log_std_init: -1.0, ..DeviationConfig::default() },
+            gaussian: GaussianConfig { log_std_init: -1.0, ..GaussianConfig::default() },
             ..NetConfig::hidden(vec![16])
         },
         ..MamlConfig::of(Variant::ProMp)

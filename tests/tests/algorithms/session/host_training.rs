@@ -19,7 +19,7 @@ use quickstudy_core::learn::EntropyMethod;
 use quickstudy_core::meta::rl2::Critic;
 use quickstudy_core::meta::{Maml, MamlConfig, Rl2, Rl2Config, Rl2Variant, Variant};
 use quickstudy_core::optim::AdamConfig;
-use quickstudy_core::policy::{DeviationConfig, MemoryConfig, MemoryKind, NetConfig, RecurrentConfig};
+use quickstudy_core::policy::{GaussianConfig, MemoryConfig, MemoryKind, NetConfig, RecurrentConfig};
 use quickstudy_core::rng::Key;
 use quickstudy_core::{Device, Result};
 use quickstudy_tests::toy_env::{Fault, ToyEnv};
@@ -51,7 +51,7 @@ fn config(variant: Variant) -> MamlConfig {
         meta_batch: 3,
         rollouts: 4,
         horizon: 12,
-        net: NetConfig { deviation: DeviationConfig { log_std_init: -1.2, ..DeviationConfig::default() }, ..net(16) },
+        net: NetConfig { gaussian: GaussianConfig { log_std_init: -1.2, ..GaussianConfig::default() }, ..net(16) },
         ..MamlConfig::of(variant)
     }
 }

@@ -1,5 +1,6 @@
 //! All algorithms alike: sessions, snapshots, the host, and the policy that plays.
 
+mod boxes;
 mod budgets;
 mod determinism;
 mod every;

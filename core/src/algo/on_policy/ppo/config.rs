@@ -138,6 +138,6 @@ mod tests {
         assert!(problem(|c| c.sampling.sde_sample_freq = 3).contains("divide the horizon (128)"));
         assert!(problem(|c| c.net.layers.hidden = vec![64, 0]).contains("width of 0"));
         assert!(problem(|c| c.limits.clip_eps = 1.0).contains("between 0 and 1"));
-        assert!(problem(|c| c.net.deviation.log_std_init = 3.0).contains("-20 to 2"));
+        assert!(problem(|c| c.net.gaussian.log_std_init = 3.0).contains("-20 to 2"));
     }
 }

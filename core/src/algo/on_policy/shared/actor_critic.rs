@@ -181,11 +181,11 @@ impl ActorCritic {
 mod tests {
     use super::*;
     use crate::env::{ActionSpace, Dim, EnvSpec};
-    use crate::policy::DeviationConfig;
+    use crate::policy::GaussianConfig;
 
     fn net(spec: &EnvSpec, sde: bool) -> ActorCritic {
         let config = NetConfig {
-            deviation: DeviationConfig { log_std_init: -1.0, ..DeviationConfig::default() },
+            gaussian: GaussianConfig { log_std_init: -1.0, ..GaussianConfig::default() },
             ..NetConfig::hidden(vec![8, 4])
         };
         ActorCritic::new(spec, &config, &Sampling { sde, ..Sampling::default() })

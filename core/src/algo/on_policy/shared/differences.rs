@@ -5,7 +5,7 @@ use crate::Tensor;
 use crate::algo::ActorCritic;
 use crate::env::{ActionSpace, Choice, Dim, EnvSpec};
 use crate::grad::check::check;
-use crate::policy::{DeviationConfig, NetConfig};
+use crate::policy::{GaussianConfig, NetConfig};
 use crate::rng::Threefry;
 
 /// The seed of the parameters around which losses are checked.
@@ -15,7 +15,7 @@ pub const INIT: [u32; 2] = [3, 4];
 pub fn net(space: ActionSpace, hidden: Vec<usize>, sde: bool) -> ActorCritic {
     let spec = EnvSpec::new("e", vec![Dim::unbounded("x"); 2], space, 9);
     let config = NetConfig {
-        deviation: DeviationConfig { log_std_init: -0.5, ..DeviationConfig::default() },
+        gaussian: GaussianConfig { log_std_init: -0.5, ..GaussianConfig::default() },
         ..NetConfig::hidden(hidden)
     };
     ActorCritic::new(&spec, &config, &Sampling { sde, ..Sampling::default() })

@@ -75,8 +75,8 @@ mod tests {
         );
         assert!(problem(|c| c.critic_epochs = 0).starts_with("critic_epochs: 0"));
         assert!(problem(|c| (c.sampling.horizon, c.sampling.minibatches) = (1, 1)).contains("cannot be standardised"));
-        assert!(problem(|c| c.net.deviation.log_std_init = 3.0).contains("-20 to 2"));
-        let problem = problem(|c| (c.net.deviation.log_std_init, c.net.deviation.min_std) = (-1.0, 0.5));
+        assert!(problem(|c| c.net.gaussian.log_std_init = 3.0).contains("-20 to 2"));
+        let problem = problem(|c| (c.net.gaussian.log_std_init, c.net.gaussian.min_std) = (-1.0, 0.5));
         assert!(problem.starts_with("min_std: 0.5 is above the first σ, e^log_std_init = 0.368"), "{problem}");
     }
 }
