@@ -85,6 +85,40 @@ test("several choices at once are an array with the number of an option of each"
     assert.deepEqual(seen[0].steps, seen[1].steps);
   }));
 
+test("environments may share an array and the object around it", () =>
+  withPage(async (page) => {
+    const [shared, own] = await page.evaluate(async () => {
+      const { train } = await import("/quickstudy/index.js");
+      const trained = async (all) => {
+        const create = () => {
+          const result = all ?? { observation: new Float64Array(1), reward: 0, truncated: false };
+          let [steps, bit] = [0, 0];
+          const show = (chance) => {
+            bit = Number(chance.random() < 0.5);
+            result.observation[0] = bit;
+            return result.observation;
+          };
+          const step = (action, chance) => {
+            result.reward = Number(action === bit);
+            show(chance);
+            result.truncated = ++steps === 20;
+            return result;
+          };
+          return { reset: (chance) => ((steps = 0), show(chance)), step };
+        };
+        const spec = { name: "bits", observation: 1, action: { choices: 2 }, horizon: 50 };
+        const config = { envs: 4, horizon: 64, minibatches: 4, hidden: [8], learning_rate: 0.01 };
+        const run = train({ algorithm: "ppo", env: { spec, create }, seed: 1, steps: 4000, device: "cpu", config });
+        const { last } = await run.finished;
+        const [{ returns }] = await run.evaluate(10);
+        await run.dispose();
+        return { loss: last.metrics["train/policy_loss"], returns: [...returns] };
+      };
+      return [await trained({ observation: new Float64Array(1), reward: 0, truncated: false }), await trained()];
+    });
+    assert.deepEqual(shared, own);
+  }));
+
 test("TRPO trains on it, too", () =>
   withPage(async (page) => {
     const [before, after] = await page.evaluate(async () => {

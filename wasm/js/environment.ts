@@ -163,20 +163,30 @@ function checkSpec(spec: EnvironmentSpec): void {
   whole("env.spec.horizon", spec.horizon, 1);
 }
 
-/** Faults of a step's result that would train on without a word. */
-function checkStep(stepped: StepResult): StepResult {
-  if (typeof stepped === "object" && stepped !== null) {
-    if ("done" in stepped) {
-      throw new TypeError("`done` means nothing here: say `terminated`, or `truncated` where an episode is cut off");
-    }
-    for (const end of ["terminated", "truncated"] as const) {
-      const value: unknown = stepped[end];
-      if (value !== undefined && typeof value !== "boolean") {
-        throw new TypeError(`\`${end}\` is ${shown(value)}, expected true or false`);
-      }
+/** A step's result as the bindings read it, without faults that would train on without a word. */
+function checkStep(stepped: StepResult): unknown {
+  if (typeof stepped !== "object" || stepped === null) {
+    return stepped;
+  }
+  if ("done" in stepped) {
+    throw new TypeError("`done` means nothing here: say `terminated`, or `truncated` where an episode is cut off");
+  }
+  for (const end of ["terminated", "truncated"] as const) {
+    const value: unknown = stepped[end];
+    if (value !== undefined && typeof value !== "boolean") {
+      throw new TypeError(`\`${end}\` is ${shown(value)}, expected true or false`);
     }
   }
-  return stepped;
+  // All environments step before the bindings read: they may share an array, or the object around it.
+  const { observation, reward, terminated, truncated, info } = stepped;
+  return { observation: copied(observation), reward, terminated, truncated, info: copied(info) };
+}
+
+/** A copy of numbers, which an environment may write over in its next call; others, which are refused, as they are. */
+function copied<T>(numbers: T): T {
+  return Array.isArray(numbers) || numbers instanceof Float64Array || numbers instanceof Float32Array
+    ? (numbers.slice() as T)
+    : numbers;
 }
 
 /** What the bindings call: see `js_env.rs`. */
@@ -222,7 +232,10 @@ export function rawSource(definition: EnvironmentDefinition, pause: () => Promis
         throw new TypeError("the spec has task parameters, so environments need a function `setTask`");
       }
       return {
-        reset: (low, high) => env.reset(new SeededChance(low, high)),
+        reset(low, high) {
+          const first = env.reset(new SeededChance(low, high));
+          return first instanceof Promise ? first.then(copied) : copied(first);
+        },
         // A copy: the bindings' memory may move while an environment keeps what it got.
         step(action, low, high) {
           const stepped = env.step(discrete ? action[0]! : action.slice(), new SeededChance(low, high));
