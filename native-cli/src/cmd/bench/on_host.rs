@@ -57,7 +57,10 @@ fn draw(space: &ActionSpace, dice: &mut Threefry, actions: &mut [f64]) {
         }
         ActionSpace::Box { dims } => {
             let all = actions.iter_mut().zip(dims.iter().cycle());
-            all.for_each(|(action, dim)| *action = dim.low + (dim.high - dim.low) * dice.uniform());
+            all.for_each(|(action, dim)| {
+                let number = dim.low + (dim.high - dim.low) * dice.uniform();
+                *action = if dim.whole { number.round() } else { number };
+            });
         }
     }
 }
