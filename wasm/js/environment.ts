@@ -176,7 +176,18 @@ function checkStep(stepped: StepResult): StepResult {
       }
     }
   }
-  return stepped;
+  return typeof stepped === "object" && stepped !== null ? copyOf(stepped) : stepped;
+}
+
+/** Numbers as they are now: an environment may use its array again, also one that it shares with the others. */
+function kept<T>(numbers: T): T {
+  if (Array.isArray(numbers)) return numbers.slice() as T;
+  return ArrayBuffer.isView(numbers) && !(numbers instanceof DataView) ? (numbers as Float64Array & T).slice() as T : numbers;
+}
+
+/** The copy of a step's result, also of one that is an object of a class. */
+function copyOf({ observation, reward, terminated, truncated, info }: StepResult): StepResult {
+  return { observation: kept(observation), reward, terminated, truncated, info: kept(info) } as StepResult;
 }
 
 /** What the bindings call: see `js_env.rs`. */
@@ -222,7 +233,10 @@ export function rawSource(definition: EnvironmentDefinition, pause: () => Promis
         throw new TypeError("the spec has task parameters, so environments need a function `setTask`");
       }
       return {
-        reset: (low, high) => env.reset(new SeededChance(low, high)),
+        reset(low, high) {
+          const first = env.reset(new SeededChance(low, high));
+          return first instanceof Promise ? first.then(kept) : kept(first);
+        },
         // A copy: the bindings' memory may move while an environment keeps what it got.
         step(action, low, high) {
           const stepped = env.step(discrete ? action[0]! : action.slice(), new SeededChance(low, high));
@@ -231,7 +245,9 @@ export function rawSource(definition: EnvironmentDefinition, pause: () => Promis
         setTask: (task) => env.setTask?.(task.slice()),
         sampleTask(low, high) {
           const chance = new SeededChance(low, high);
-          return env.sampleTask ? env.sampleTask(chance) : dims.map((d) => d.low + (d.high - d.low) * chance.random());
+          if (!env.sampleTask) return dims.map((d) => d.low + (d.high - d.low) * chance.random());
+          const task = env.sampleTask(chance);
+          return task instanceof Promise ? task.then(kept) : kept(task);
         },
       };
     },
