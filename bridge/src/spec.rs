@@ -1,6 +1,6 @@
 //! A worker's description of its environment, and the spec that follows from it.
 
-use quickstudy_core::env::{ActionSpace, Choice, Classes, Dim, EnvSpec};
+use quickstudy_core::env::{ActionForm, ActionSpace, Choice, Classes, Dim, EnvSpec};
 use quickstudy_core::host::SUCCESS;
 use serde::Deserialize;
 use serde_json::Value;
@@ -16,6 +16,9 @@ pub(crate) struct Described {
     /// The names of the numbers of an observation.
     observations: Vec<String>,
     action: Action,
+    /// Its form, if it is not the plain one.
+    #[serde(default)]
+    form: Option<ActionForm>,
     /// The time limit; 0 for none.
     horizon: usize,
     /// The return from which it counts as solved.
@@ -72,17 +75,22 @@ enum Action {
     },
 }
 
-fn options(count: usize) -> Vec<String> {
-    (0..count).map(|option| option.to_string()).collect()
+/// The names of so many options: their numbers, from that of the first one.
+fn options(count: usize, first: i64) -> Vec<String> {
+    (first..).take(count).map(|option| option.to_string()).collect()
 }
 
 impl Action {
-    fn space(&self) -> ActionSpace {
+    /// The space, whose choices begin with these numbers; from 0 where there are none.
+    fn space(&self, start: &[i64]) -> ActionSpace {
+        let first = |i: usize| start.get(i).copied().unwrap_or(0);
         match self {
-            Action::Discrete { counts: [count] } => ActionSpace::Discrete { names: options(*count) },
+            Action::Discrete { counts: [count] } => ActionSpace::Discrete { names: options(*count, first(0)) },
             Action::MultiDiscrete { counts } => {
-                let choice =
-                    |(i, count): (usize, &usize)| Choice { name: format!("action[{i}]"), names: options(*count) };
+                let choice = |(i, count): (usize, &usize)| Choice {
+                    name: format!("action[{i}]"),
+                    names: options(*count, first(i)),
+                };
                 ActionSpace::multi_discrete(counts.iter().enumerate().map(choice).collect())
             }
             Action::Box { low, high, whole } => {
@@ -102,7 +110,9 @@ impl Described {
     pub fn spec(&self, name: &str) -> EnvSpec {
         let observation = self.observations.iter().map(Dim::unbounded).collect();
         let horizon = if self.horizon == 0 { HORIZON } else { self.horizon };
-        let mut spec = EnvSpec::new(name, observation, self.action.space(), horizon);
+        let start = self.form.as_ref().map_or(&[][..], |form| &form.start);
+        let mut spec = EnvSpec::new(name, observation, self.action.space(start), horizon);
+        spec.action_form.clone_from(&self.form);
         if self.dt > 0.0 {
             spec = spec.dt(self.dt);
         }

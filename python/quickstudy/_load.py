@@ -53,22 +53,26 @@ def load(
         last: take the last policy instead.
         particle: of `svpg`, the number of a particle, from 0, instead of the best one.
         space: the action space, which is needed where neither the snapshot nor this package has it, as of environments
-            of a Rust program: `env.action_space` of Gymnasium, or a Choices, ManyChoices or Box of this package.
+            of a Rust program: `env.action_space` of Gymnasium, or a Choices, ManyChoices or Box of this package. It
+            also says the form of actions (their first numbers, shape and type) where the snapshot has it not.
         seed: of the generator `rng` by which the policy draws.
 
     Raises:
-        Error: if there is no policy, it does not fit the action space, or this version does not know its kind.
+        Error: if there is no policy, it does not fit the action space, or this version does not know its kind; also if
+            the snapshot has another action space than the one that is given.
     """
     snapshot = Snapshot(snapshot_of(Path(run), last))
     header = snapshot.header
-    if space is None:
-        spec = header.get("spec")  # of environments of the host, such as those of Gymnasium
-        found = _spaces.of_spec(spec) if spec else _spaces.of_environment(str(header["env"]))
-        if found is None:
-            raise Error(f"the environment `{header['env']}` is not built in: give space=env.action_space")
-        acts_in: Space = found
+    spec = header.get("spec")  # of environments of the host, such as those of Gymnasium
+    found = _spaces.of_spec(spec) if spec else _spaces.of_environment(str(header["env"]))
+    if space is not None:
+        acts_in: Space = _spaces.of_object(space)
+        if found is not None and not _spaces.agree(found, acts_in, formed=bool(spec and spec.get("action_form"))):
+            raise Error(f"{snapshot.path} is of `{header['env']}`, which acts by {found}, and this is {space}")
+    elif found is not None:
+        acts_in = found
     else:
-        acts_in = _spaces.of_object(space)
+        raise Error(f"the environment `{header['env']}` is not built in: give space=env.action_space")
     name, place = _network(snapshot, particle)
     kinds = {"rl2-ppo": TrialPolicy, "rl2-trpo": TrialPolicy, "pearl": ContextPolicy}
     return kinds.get(str(header["algorithm"]), Policy)(snapshot, acts_in, name, place, seed)

@@ -23,6 +23,8 @@ class TrialPolicy(Policy):
     `observe` after each `act` keeps its memory, through all episodes of a trial; `reset` begins a trial.
     """
 
+    _needs_no_outcome = False
+
     def _beside(self) -> int:
         return self._shown() + 2
 
@@ -64,6 +66,8 @@ class ContextPolicy(Policy):
     Before anything was observed the belief is the prior. `observe` after each `act` adds to its context; where an
     episode ends, z is drawn anew. `reset` forgets the context.
     """
+
+    _needs_no_outcome = False
 
     def __init__(
         self, snapshot: Snapshot, space: Space, name: str, particle: tuple[int, int], seed: int | None
@@ -109,6 +113,7 @@ class ContextPolicy(Policy):
             raise Error(f"z is [batch, {self._latent}], and this is {list(numbers.shape)}")
         self._begin(len(numbers))
         self._z = numbers.copy()
+        self._told = True
 
     def belief(self) -> tuple[Floats, Floats]:
         """Give mean and variance of the belief about each task, [batch, Z] each; of points the variance is 0.

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _heads
+from . import _heads, _spaces
 from ._error import Error
 from ._networks import Cell, Floats, Layers, Normaliser
 from ._snapshot import Snapshot
-from ._spaces import Choices, ManyChoices, Space
+from ._spaces import Choices, Space
 
 # From rows of what a network reads to its output and the features of its last layer.
 Trunk = Callable[[Floats], "tuple[Floats, Floats]"]
@@ -23,7 +24,8 @@ class Policy:
 
     Shapes: an observation is a vector of O numbers, [O], or one for each of several environments, [batch, O]. A policy
     that remembers, in recurrent units or by what it has inferred, holds a memory for each environment from the first
-    `act` on. It is told by `observe` what came of its actions, or begins anew by `reset`.
+    `act` on. It is told by `observe` what came of its actions, or begins anew by `reset`; where neither is called, the
+    second `act` warns.
 
     Policies of MAML's family (`promp`, `maml-…`, `e-maml`, `dice-maml`) act as they are before they adapt to a task:
     adapting takes gradients, and `quickstudy adapt` does it.
@@ -73,6 +75,7 @@ class Policy:
             raise Error(f"{snapshot.path}: the networks of the policy do not fit {space}")
         self._state: Floats | None = None
         self._rows: int | None = None
+        self._acts, self._told = 0, False  # whether the caller says what came of actions, or has been warned
 
     def __repr__(self) -> str:
         """Say what it is."""
@@ -98,8 +101,9 @@ class Policy:
         Returns:
             The number of the choice, an int, or for several observations int64 [batch]; of several choices at once
             int64 [C] or [batch, C]; of vectors float32 [A] or [batch, A], in the environment's own units and within
-            its bounds; int64 where all numbers are whole; of the type of a given space that has whole numbers or half
-            precision.
+            its bounds; int64 where all numbers are whole. As the space of a snapshot of Gymnasium, or a given one,
+            says, numbers of choices begin elsewhere than at 0, and arrays have another shape in the place of [C] or
+            [A], or another type: `env.action_space.contains(action)` holds.
 
         Raises:
             Error: if `obs` has another shape or a number that is not finite, or if there are other environments than
@@ -114,6 +118,7 @@ class Policy:
         if not np.isfinite(rows).all():
             raise Error("an observation has a number that is not finite")
         self._begin(len(rows))
+        self._expect_outcome()
         draw = None if deterministic else (self.rng if rng is None else np.random.default_rng(rng))
         seen = self._seen(self._normaliser(rows) if self._normaliser else rows)
         if self._cell is not None and self._state is not None:
@@ -124,13 +129,10 @@ class Policy:
         played = self._head.played(actions)
         self._acted(rows, actions, played)
         if isinstance(self.space, Choices):
-            choices = played[:, 0].astype(np.int64)
+            choices = played[:, 0].astype(np.int64) + self.space.start
             return int(choices[0]) if alone else choices
-        if isinstance(self.space, ManyChoices):
-            several = played.astype(np.int64)
-            return several[0] if alone else several
-        numbers: NDArray[Any] = played.astype(self.space.dtype)
-        return numbers[0] if alone else numbers
+        arranged = _spaces.arranged(played, self.space)
+        return arranged[0, ...] if alone else arranged
 
     def observe(
         self,
@@ -158,6 +160,7 @@ class Policy:
         """
         if not self.remembers:
             return
+        self._told = True
         if self._rows is None:
             raise Error("there is no action yet whose outcome could be observed")
         reward, terminated, truncated = (
@@ -169,9 +172,13 @@ class Policy:
     def reset(self) -> None:
         """Forget everything: what follows is a new episode, of policies that adapt a new task."""
         self._rows = self._state = None
+        self._told = self._told or self._needs_no_outcome
         self._head.begin(0)
 
     # What other kinds of policies do otherwise.
+
+    # True if `reset` where an episode begins does as well as `observe`.
+    _needs_no_outcome = True
 
     def _beside(self) -> int:
         """How many numbers the networks read beside an observation."""
@@ -190,6 +197,18 @@ class Policy:
     def _observed(self, reward: Floats, terminated: Any, truncated: Any, next_obs: ArrayLike | None) -> None:
         if self._cell is not None and self._state is not None:
             self._state = np.where(terminated | truncated, self._cell.initial(len(self._state)), self._state)
+
+    def _expect_outcome(self) -> None:
+        """Warn once where memory goes on although nobody says where an episode ends."""
+        if self.remembers and self._acts and not self._told:
+            self._told = True
+            resets = ", or reset() where an episode begins" if self._needs_no_outcome else ""
+            warnings.warn(
+                f"this policy of {self.algorithm} remembers earlier steps, also those of another episode: call observe() "
+                f"after each act(){resets}",
+                stacklevel=3,
+            )
+        self._acts += 1
 
     def _begin(self, rows: int) -> None:
         if not self.remembers or rows == self._rows:

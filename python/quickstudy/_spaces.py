@@ -16,16 +16,21 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Choices:
-    """One of `n` choices; an action is the number of the choice, from 0."""
+    """One of `n` choices; an action is the number of the choice, from `start`."""
 
     n: int
+    start: int = 0
 
 
 @dataclass(frozen=True)
 class ManyChoices:
-    """Several choices at once, among as many as `counts` says; an action has the number of each, from 0."""
+    """Several choices at once, among as many as `counts` says; an action has the number of each, from its `start`."""
 
     counts: tuple[int, ...]
+    start: tuple[int, ...] = ()  # as many as there are counts; empty for zeros
+    dtype: str = "int64"  # of actions
+    shape: tuple[int, ...] | None = None  # of actions; None for a vector
+
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,7 @@ class Box:
     high: tuple[float, ...]
     whole: tuple[bool, ...] = ()  # as many as there are numbers; empty for none
     dtype: str = "float32"  # of actions
+    shape: tuple[int, ...] | None = None  # of actions; None for a vector
 
     def limit(self, actions: Floats) -> Floats:
         """Give the nearest actions within the bounds in single precision, [rows, A]."""
@@ -136,15 +142,17 @@ def of_environment(name: str) -> Space | None:
 
 def of_spec(spec: Any) -> Space:
     """Read the action space of an environment that is not built in, as a snapshot has it."""
-    action = spec["action"]
+    action, form = spec["action"], spec.get("action_form") or {}  # none: as of files of early versions
+    start, shape = tuple(form.get("start", ())), tuple(form["shape"]) if "shape" in form else None
     if action["kind"] == "discrete":
-        return Choices(len(action["names"]))
+        return Choices(len(action["names"]), *start)
     if action["kind"] == "multidiscrete":
-        return ManyChoices(tuple(len(choice["names"]) for choice in action["choices"]))
+        counts = tuple(len(choice["names"]) for choice in action["choices"])
+        return ManyChoices(counts, start, form.get("dtype", "int64"), shape)
     dims = action["dims"]
     whole = tuple(bool(dim.get("whole", False)) for dim in dims)
-    dtype = "int64" if all(whole) else "float32"
-    return Box(tuple(dim["low"] for dim in dims), tuple(dim["high"] for dim in dims), whole, dtype)
+    dtype = form.get("dtype", "int64" if all(whole) else "float32")
+    return Box(tuple(dim["low"] for dim in dims), tuple(dim["high"] for dim in dims), whole, dtype, shape)
 
 
 def of_object(space: Any) -> Space:
@@ -156,20 +164,51 @@ def of_object(space: Any) -> Space:
     if isinstance(space, Choices | ManyChoices):
         return space
     if hasattr(space, "nvec"):
-        return ManyChoices(tuple(np.ravel(space.nvec).tolist()))
+        start, counts = np.ravel(getattr(space, "start", 0)), tuple(np.ravel(space.nvec).tolist())
+        dtype = np.dtype(getattr(space, "dtype", np.int64))
+        dtype = "int64" if np.can_cast(np.int64, dtype) else dtype.name
+        return ManyChoices(counts, tuple(start.tolist()) if start.any() else (), dtype, _unless_vector(space.nvec))
     if type(space).__name__ == "MultiBinary":
-        return ManyChoices((2,) * int(np.prod(space.shape)))
+        return ManyChoices((2,) * int(np.prod(space.shape)), shape=_unless_vector(np.empty(space.shape)))
     if hasattr(space, "low") and hasattr(space, "high"):
         low, high = (np.ravel(bound) for bound in (space.low, space.high))
+        shape = _unless_vector(space.low)
         if not (np.isfinite(low).all() and np.isfinite(high).all()):
             raise Error(f"the action space {space} has no finite bounds")
+        if isinstance(space, Box):
+            return space
         if low.dtype.kind not in "biu":
             # Arrays of single precision are in a space of double precision too, but in none of half precision.
             dtype = "float16" if low.dtype == np.float16 else "float32"
-            return Box(tuple(low.tolist()), tuple(high.tolist()), dtype=dtype)
+            return Box(tuple(low.tolist()), tuple(high.tolist()), dtype=dtype, shape=shape)
         # Whole numbers may be larger than those that floats can hold one by one.
         lowest, highest = (_single(map(int, bound), to) for bound, to in ((low, np.inf), (high, -np.inf)))
-        return Box(tuple(lowest.tolist()), tuple(highest.tolist()), (True,) * low.size, str(low.dtype))
+        return Box(tuple(lowest.tolist()), tuple(highest.tolist()), (True,) * low.size, str(low.dtype), shape)
     if hasattr(space, "n") and not isinstance(space.n, Sequence) and np.ndim(space.n) == 0:
-        return Choices(int(space.n))
+        return Choices(int(space.n), int(getattr(space, "start", 0)))
     raise Error(f"the action space {space} is no Discrete, MultiDiscrete, MultiBinary or Box")
+
+
+def arranged(actions: Floats, space: ManyChoices | Box) -> NDArray[Any]:
+    """Give actions [rows, A] in the form of the space."""
+    if isinstance(space, ManyChoices) and space.start:
+        actions = actions + np.array(space.start)
+    return actions.astype(space.dtype).reshape(len(actions), *((-1,) if space.shape is None else space.shape))
+
+
+def _unless_vector(array: Any) -> tuple[int, ...] | None:
+    shape = np.shape(array)
+    return None if len(shape) == 1 else shape
+
+
+def agree(saved: Space, given: Space, formed: bool) -> bool:
+    """Tell whether a space is the one that is saved, and, where the file says it (`formed`), of the same form."""
+    if isinstance(saved, Choices) and isinstance(given, Choices):
+        return saved.n == given.n and (not formed or saved.start == given.start)
+    if isinstance(saved, ManyChoices) and isinstance(given, ManyChoices):
+        forms = [(space.start or (0,) * len(space.counts), space.shape) for space in (saved, given)]
+        return saved.counts == given.counts and (not formed or forms[0] == forms[1])
+    if isinstance(saved, Box) and isinstance(given, Box) and len(saved.low) == len(given.low):
+        same = all(np.allclose(x, y, 1e-5, 0.0) for x, y in ((saved.low, given.low), (saved.high, given.high)))
+        return same and any(saved.whole) <= any(given.whole) and (not formed or saved.shape == given.shape)
+    return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,32 @@ def test_a_memory_lasts_until_an_episode_ends_or_it_is_reset() -> None:
         policy.act([obs, obs])
     with pytest.raises(quickstudy.Error, match=r"reward of 1 environments is \[1\], and this is \[2\]"):
         policy.observe([1.0, 2.0])
+
+
+def test_a_policy_that_remembers_warns_once_where_it_is_not_told_of_episodes() -> None:
+    def warnings_of(name: str, *calls: str) -> list[str]:
+        policy = quickstudy.load(policy_of(name))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for call in calls:
+                match call:
+                    case "act":
+                        policy.act(np.zeros(policy.observations))
+                    case "observe":
+                        policy.observe(1.0, next_obs=np.zeros(policy.observations))
+                    case "reset":
+                        policy.reset()
+        assert all(warning.filename == __file__ for warning in caught)
+        return [str(warning.message) for warning in caught]
+
+    for name in ("ppo-gru", "rl2-trpo", "pearl"):
+        [said] = warnings_of(name, "act", "act", "act", "act")
+        assert "call observe() after each act()" in said
+        assert ("or reset() where an episode begins" in said) == (name == "ppo-gru")
+        assert warnings_of(name, "act", "observe", "act", "observe", "act") == []
+        # Recurrent units need no more than that; the others learn of their task by what came of actions.
+        assert len(warnings_of(name, "reset", "act", "act", "reset", "act", "act")) == (name != "ppo-gru")
+    assert warnings_of("ppo", "act", "act") == []
 
 
 def test_what_a_trial_has_shown_is_remembered_through_its_episodes() -> None:

@@ -6,10 +6,10 @@ import { fixture, withPage } from "./harness/page.mjs";
 const folders = { "/envs/": fixture("envs") };
 
 /** Trains PPO on the walk: mean return of the last evaluation, and how the page did meanwhile. */
-const train = async ({ how, later }) => {
+const train = async ({ how, later, shared }) => {
   const { train } = await import("/quickstudy/index.js");
   const { walk } = await import("/envs/walk.js");
-  const env = how === "object" ? walk({ later }) : { module: "/envs/walk.js" };
+  const env = how === "object" ? walk({ later, shared }) : { module: "/envs/walk.js" };
   const config = { envs: 8, horizon: 64, minibatches: 4, epochs: 4, learning_rate: 3e-3, hidden: [16] };
   const run = train({ algorithm: "ppo", env, seed: 1, steps: 30_000, device: "cpu", config });
   // What the page does besides: without pauses it would not come round.
@@ -37,6 +37,9 @@ test("an object trains on the calling thread, which stays alive; answers may be 
       assert.ok(frames > 10, `${frames} turns of the page's own`);
     }
     assert.equal(now.loss, later.loss);
+    // Each sees its own place also where all write theirs into one array.
+    const shared = await page.evaluate(train, { how: "object", later: false, shared: true });
+    assert.deepEqual([shared.loss, shared.mean], [now.loss, now.mean]);
   }, { folders }));
 
 test("a module's URL trains in the worker, to the same numbers", () =>

@@ -13,7 +13,10 @@ const IMPORT = 'import * as ort from "onnxruntime-web/wasm";\n';
 const SMALL = "--steps 256 --threads 1 --eval-every 0 --set envs=2 --set hidden=[8]";
 const SEEN = [0, 1, 2, 3, 4].map((t) => [Math.sin(t + 1), Math.cos(3 * t), 2 * Math.sin(5 * t)]);
 
-/** Trains, and gives the actions of the model for observations, one after the other, and the tensors of the policy. */
+/**
+ * Trains, and gives the actions of the model for observations, one after the other, and the tensors of the policy. A new
+ * episode begins where `null` stands in place of an observation.
+ */
 async function actions(settings, seen) {
   let found;
   await withCli(async (run, folder) => {
@@ -22,12 +25,15 @@ async function actions(settings, seen) {
     const [, program] = readFileSync(PAGE, "utf8").match(/```js\n(.*?)```/s);
     assert.ok(program.startsWith(IMPORT));
     const modules = 'import * as ort from "/runtime/ort.wasm.bundle.min.mjs";\nort.env.wasm.numThreads = 1;\n';
-    writeFileSync(join(folder, "program.js"), `${program.replace(IMPORT, modules)}export { act };\n`);
+    writeFileSync(join(folder, "program.js"), `${program.replace(IMPORT, modules)}export { act, reset };\n`);
     writeFileSync(join(folder, "index.html"), '<!doctype html><link rel="icon" href="data:,"><title>test</title>');
     const act = async (seen) => {
-      const { act } = await import("/program.js");
+      const { act, reset } = await import("/program.js");
       const all = [];
-      for (const observation of seen) all.push(await act(observation));
+      for (const observation of seen) {
+        if (observation) all.push(await act(observation));
+        else reset();
+      }
       return all;
     };
     const acted = await new Promise((resolve, reject) => {
@@ -68,7 +74,7 @@ test("a policy with a normaliser acts as its snapshot says", async () => {
 test("a policy that remembers acts otherwise where it has seen something else before", async () => {
   const settings = "a2c --env pendulum --set cell=gru --set units=8 --set normalise_observations=false";
   const [x, y] = SEEN;
-  const { acted, tensors } = await actions(settings, [x, x, y]);
+  const { acted, tensors } = await actions(settings, [x, x, y, null, x]);
   const sigmoid = (v) => 1 / (1 + Math.exp(-v));
   const unit = "policy.gru";
   const product = (gate, h) => {
@@ -87,6 +93,7 @@ test("a policy that remembers acts otherwise where it has seen something else be
     return tensors.linear("policy.1", tensors.linear("policy.0", h).map(Math.tanh))[0];
   });
   assert.ok(Math.abs(expected[0] - expected[1]) > 1e-5, `${expected}`);
+  expected.push(expected[0]); // an episode knows nothing of the one before
   acted.forEach(([action], t) => assert.ok(Math.abs(action - expected[t]) < 1e-5, `${acted} ${expected}`));
 });
 

@@ -32,7 +32,12 @@ SPACES = {
     "shifted": spaces.Discrete(3, start=-1),
     "multidiscrete": spaces.MultiDiscrete([2, 3]),
     "square": spaces.MultiDiscrete(np.array([[2, 3], [4, 5]])),
+    "offset": spaces.MultiDiscrete([2, 3], start=np.array([5, -1])),
+    "narrow_type": spaces.MultiDiscrete([2, 3], dtype=np.int32),
     "multibinary": spaces.MultiBinary(3),
+    "binaries": spaces.MultiBinary((2, 2)),
+    "number": spaces.Box(-1, 1, (), np.float32),
+    "nested": spaces.Dict({"z": spaces.Dict({"b": spaces.Discrete(2), "a": spaces.Box(0, 1, (1,))}), "c": spaces.Discrete(2)}),
     "dict": spaces.Dict({"b": spaces.Box(0, 1, (2,), np.float32), "a": spaces.Discrete(3)}),
     "tuple": spaces.Tuple((spaces.Discrete(2), spaces.Box(0, 1, (1,), np.float32))),
     "picture": spaces.Box(0, 255, (4, 4, 3), np.uint8),
@@ -204,6 +209,35 @@ class OldStep(Faulty):
         return super().step(action)[:4]
 
 
+class Shared(gymnasium.Env):
+    """Sees a random bit, and is rewarded for it as the action. All write into one array of the class, also pictures."""
+
+    observation_space, action_space = spaces.Box(-np.inf, np.inf, (1,), np.float32), spaces.Discrete(2)
+    metadata = {"render_modes": ["rgb_array"]}
+    SEEN, PICTURE = np.zeros(1, np.float32), np.zeros((4, 4, 3), np.uint8)
+
+    def __init__(self, own=False, render_mode=None):
+        self.render_mode = render_mode
+        self.array = np.zeros(1, np.float32) if own else self.SEEN
+
+    def seen(self):
+        self.bit = int(self.np_random.integers(2))
+        self.array[0] = self.bit
+        return self.array
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return self.seen(), {}
+
+    def step(self, action):
+        reward = float(action == self.bit)
+        return self.seen(), reward, False, False, {}
+
+    def render(self):
+        self.PICTURE[:] = 200 * self.bit
+        return self.PICTURE
+
+
 class Nothing(gymnasium.Env):
     """Does nothing, for measurements of what is around a step."""
 
@@ -224,4 +258,5 @@ register("Faulty-v0", Faulty, max_episode_steps=30)
 register("Unlimited-v0", Unlimited)
 register("Broken-v0", Broken, max_episode_steps=30)
 register("OldStep-v0", OldStep, max_episode_steps=30, order_enforce=False)
+register("Shared-v0", Shared, max_episode_steps=20)
 register("Nothing-v0", Nothing, max_episode_steps=1000)

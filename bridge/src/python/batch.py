@@ -29,6 +29,7 @@ class Batch:
         self.envs = [source.make(first + i) for i in range(count)]
         self.tasks = [None] * count
         self.lengths = [0] * count
+        # Copies: an environment may use its array again, also one that it shares with the others.
         self.rows = [None] * count
         self.errors = []
         self.pictures = [None] * count if source.draws else None
@@ -71,13 +72,13 @@ class Batch:
         begun = self.envs[i].reset(seed=seed)
         if not (isinstance(begun, tuple) and len(begun) == 2):
             raise TypeError(f"reset() gave {type(begun).__name__} instead of an observation and infos")
-        self.rows[i] = self.source.flat(begun[0])
+        self.rows[i] = self.source.flat(begun[0]).copy()
         self.lengths[i] = 0
 
     def draw(self, i):
         """Keeps a picture of an environment, where pictures are asked for."""
         if self.pictures is not None:
-            self.pictures[i] = self.envs[i].render()
+            self.pictures[i] = self.np.array(self.envs[i].render())  # a copy, as of observations
 
     def replace(self, i, seed, error):
         """Puts a new environment in the place of one that failed, and begins an episode there."""
@@ -116,7 +117,7 @@ class Batch:
         for i, (env, action) in enumerate(zip(self.envs, actions)):
             try:
                 seen, reward, terminated, truncated, info = env.step(action)
-                rows[i] = row = seen if type(seen) is ndarray and seen.shape == plain else flat(seen)
+                rows[i] = row = (seen if type(seen) is ndarray and seen.shape == plain else flat(seen)).copy()
                 rewards[i] = reward if type(reward) is float else number(reward)
                 lengths[i] = length = lengths[i] + 1
                 if draws:
@@ -125,7 +126,7 @@ class Batch:
                     success[i] = 1
                 if terminated or truncated or length >= horizon:
                     flags[i] = TERMINATED if terminated else TRUNCATED
-                    final.append(np.array(row))  # an environment may use its array again
+                    final.append(row)
                     self.begin(i, seeds[i])
             except BaseException as error:
                 if not flags[i]:

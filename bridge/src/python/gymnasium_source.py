@@ -63,6 +63,21 @@ def vectors(np, space):
     return kind, split
 
 
+def form_of(np, spaces, action):
+    """The form of actions, where it is not numbers of options from 0, or a vector of a common type."""
+    form, start = {}, np.ravel(getattr(action, "start", 0))
+    if start.any():
+        form["start"] = start.tolist()
+    if isinstance(action, spaces.Discrete):
+        return form
+    if len(action.shape) != 1:
+        form["shape"] = list(action.shape)
+    plain = np.float32 if action.dtype.kind == "f" else np.int64
+    if not isinstance(action, spaces.MultiBinary) and not np.can_cast(plain, action.dtype):
+        form["dtype"] = action.dtype.name
+    return form
+
+
 class GymnasiumSource:
     """Makes environments that are registered in Gymnasium, and translates their actions and observations."""
 
@@ -166,6 +181,7 @@ class GymnasiumSource:
             raise Unfit(f"actions are of the space {type(action).__name__}, which no policy here can choose from")
         if self.actions == 0:
             raise Unfit("actions have no numbers")
+        self.form = form_of(np, spaces, action)
 
     def probe(self, env):
         """Plays one step: which infos there are is known only then."""
@@ -189,10 +205,15 @@ class GymnasiumSource:
 
     def names(self):
         """A name for each number of an observation."""
-        space, flatdim = self.space, self.gym.spaces.utils.flatdim
-        if isinstance(space, self.gym.spaces.Dict):
-            return [f"{key}[{i}]" for key, inner in space.spaces.items() for i in range(flatdim(inner))]
-        return [f"obs[{i}]" for i in range(self.observations)]
+        spaces = self.gym.spaces
+
+        def named(key, space):
+            if isinstance(space, spaces.Dict):
+                parts = space.spaces.items()
+                return [name for inner, part in parts for name in named(f"{key}.{inner}" if key else inner, part)]
+            return [f"{key or 'obs'}[{i}]" for i in range(spaces.utils.flatdim(space))]
+
+        return named("", self.space)
 
     def described(self, env):
         """All that the parent has to know about the environment."""
@@ -201,6 +222,7 @@ class GymnasiumSource:
         return {
             "observations": self.names(),
             "action": self.kind,
+            "form": self.form or None,
             "horizon": (spec.max_episode_steps if spec else None) or 0,
             "threshold": finite(spec.reward_threshold if spec else None),
             "dt": 1 / fps if isinstance(fps, (int, float)) and fps > 0 else 0,

@@ -126,7 +126,7 @@ class MetaWorldSource:
         return row
 
     def split(self, all, n):
-        return all.reshape(n, 4)
+        return all.reshape(n, 4).copy()  # the message's place is that of the next one too
 
 
 class Slot:

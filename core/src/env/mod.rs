@@ -79,7 +79,7 @@ pub use module::Guest;
 pub use module::{Module, add_module};
 pub use real::{Bits, Constant, Mask, Real, StepPart};
 pub use scene::{Color, Scene, Shape};
-pub use spec::{ActionSpace, Choice, Classes, Dim, EnvSpec, Goal};
+pub use spec::{ActionForm, ActionSpace, Choice, Classes, Dim, EnvSpec, Goal};
 pub use time_limit::{TIME_LIMIT, find};
 pub(crate) use time_limit::{own_name, time_limit};
 

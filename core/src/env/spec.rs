@@ -1,5 +1,6 @@
 //! The interface of an environment: spaces, time limit, task parameters.
 
+use std::fmt;
 use std::ops::Range;
 
 use serde::{Deserialize, Deserializer, Serialize};
@@ -193,7 +194,7 @@ impl ActionSpace {
                 let bounds = |dims: &[Dim]| dims.iter().map(|dim| [dim.low, dim.high]).collect::<Vec<_>>();
                 bounds(dims) == bounds(others)
             }
-            _ => self == other,
+            _ => self.kind() == other.kind() && self.counts() == other.counts(),
         }
     }
 
@@ -205,6 +206,31 @@ impl ActionSpace {
             Self::Box { .. } => "vectors of numbers",
             Self::MultiDiscrete { .. } => "several choices at once",
         }
+    }
+}
+
+/// The form in which the program that runs an environment takes its actions, where that is another one than numbers of
+/// options from 0, and vectors: policies that act elsewhere need it too.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ActionForm {
+    /// The number of the first option of each choice; empty if all are 0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub start: Vec<i64>,
+    /// The shape of the array that an action is, if it is no vector.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<Vec<usize>>,
+    /// The type of its numbers in words of `NumPy`, if it takes neither `int64`, of choices and whole numbers, nor
+    /// `float32`, of others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dtype: Option<String>,
+}
+
+impl fmt::Display for ActionForm {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let start = (!self.start.is_empty()).then(|| format!("from {:?}", self.start));
+        let shape = self.shape.as_ref().map(|shape| format!("of the shape {shape:?}"));
+        let dtype = self.dtype.as_ref().map(|dtype| format!("of {dtype}"));
+        out.write_str(&[start, shape, dtype].into_iter().flatten().collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -256,6 +282,9 @@ pub struct EnvSpec {
     pub observation: Vec<Dim>,
     /// The actions that an agent may take.
     pub action: ActionSpace,
+    /// The form in which the program that runs it takes actions, if that is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action_form: Option<ActionForm>,
     /// Steps after which an episode is cut off (truncated, not terminated).
     pub horizon: usize,
     /// Seconds that a step takes in the simulated world: recordings play at this speed. Where steps are leaps from cell
@@ -284,6 +313,27 @@ pub struct EnvSpec {
 }
 
 impl EnvSpec {
+    /// Tells whether a policy that was trained in it may act in another one: the sizes are the same, and so are the order
+    /// of what is seen and, as far as this one says it, the form of actions.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        self.observation.len() == other.observation.len()
+            && self.moved(other).is_none()
+            && self.task.len() == other.task.len()
+            && self.action.is_like(&other.action)
+            && (self.action_form.is_none() || self.action_form == other.action_form)
+    }
+
+    /// The first number of an observation that another spec has elsewhere, where both have the same numbers. Other names
+    /// may come from another version.
+    pub(crate) fn moved(&self, other: &Self) -> Option<usize> {
+        let names = |spec: &Self| spec.observation.iter().map(|dim| dim.name.clone()).collect::<Vec<_>>();
+        let (mut own, mut others) = (names(self), names(other));
+        let first = own.iter().zip(&others).position(|(own, other)| own != other)?;
+        own.sort_unstable();
+        others.sort_unstable();
+        (own == others).then_some(first)
+    }
+
     /// A spec of a single task without a solved-at return, whose steps take 1/30 s: the speed at which Gymnasium plays
     /// environments without a clock of their own.
     pub fn new(name: impl Into<String>, observation: Vec<Dim>, action: ActionSpace, horizon: usize) -> Self {
@@ -291,6 +341,7 @@ impl EnvSpec {
             name: name.into(),
             observation,
             action,
+            action_form: None,
             horizon,
             dt: 1.0 / 30.0,
             solved_at: None,

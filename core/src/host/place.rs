@@ -233,11 +233,14 @@ impl HostPlace {
         let executor = make(size)?;
         let fleet = executor.fleet();
         let (own, other) = (&self.spec, &fleet.spec);
-        let alike = own.observation.len() == other.observation.len()
-            && own.action.is_like(&other.action)
-            && own.task.len() == other.task.len();
-        if !alike {
-            let sizes = |spec: &EnvSpec| format!("{} numbers seen, {}", spec.observation.len(), spec.action.kind());
+        if !own.is_like(other) {
+            let moved = own.moved(other);
+            let sizes = |spec: &EnvSpec| {
+                let order = moved.map(|i| format!(" (number {i} is `{}`)", spec.observation[i].name));
+                let form = spec.action_form.as_ref().map(|form| format!(" {form}"));
+                let [order, form] = [order, form].map(Option::unwrap_or_default);
+                format!("{} numbers seen{order}, {}{form}", spec.observation.len(), spec.action.kind())
+            };
             let (of, instead) = (sizes(other), sizes(own));
             let problem = format!(
                 "the executor plays `{}`, whose spaces are not those of `{}`: {of}, instead of {instead}",

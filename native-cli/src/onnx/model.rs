@@ -3,7 +3,7 @@
 use super::graph::Network;
 use super::policy;
 use super::wire::Wire;
-use quickstudy_core::env::{ActionSpace, Dim, EnvSpec};
+use quickstudy_core::env::{ActionForm, ActionSpace, Dim, EnvSpec};
 use quickstudy_core::train::{Evaluator, PolicyNetworks};
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ fn properties(policy: &Evaluator, networks: &PolicyNetworks, spec: &EnvSpec) -> 
         ("env_steps", policy.env_steps().to_string()),
         ("dtype", "float32".to_owned()),
         ("observation", names(&spec.observation).to_string()),
-        ("actions", actions(&spec.action).to_string()),
+        ("actions", actions(&spec.action, spec.action_form.as_ref()).to_string()),
     ];
     if let Some(start) = networks.outline.units.and_then(|units| units.start) {
         all.push(("memory_start", json!(networks.slices[start].numbers).to_string()));
@@ -47,8 +47,34 @@ fn properties(policy: &Evaluator, networks: &PolicyNetworks, spec: &EnvSpec) -> 
     all
 }
 
-/// The meaning of the output `action`: names of choices, or the names and the bounds of numbers.
-fn actions(action: &ActionSpace) -> Value {
+/// The meaning of the output `action`: names of choices, or the names and the bounds of numbers; and the form in which
+/// the environment takes it, if that is another one.
+fn actions(action: &ActionSpace, form: Option<&ActionForm>) -> Value {
+    let mut all = meaning(action);
+    // Numbers are f32 in the model, also whole ones.
+    let whole = matches!(action, ActionSpace::Box { dims } if dims.iter().all(|dim| dim.whole));
+    if whole {
+        all["dtype"] = json!("int64");
+    }
+    if let Some(ActionForm { start, shape, dtype }) = form {
+        let start = match (action, &start[..]) {
+            (_, []) => None,
+            (ActionSpace::Discrete { .. }, [start, ..]) => Some(json!(start)),
+            _ => Some(json!(start)),
+        };
+        let known = [
+            ("start", start),
+            ("shape", shape.as_ref().map(|x| json!(x))),
+            ("dtype", dtype.as_ref().map(|x| json!(x))),
+        ];
+        for (key, value) in known.into_iter().filter_map(|(key, value)| Some((key, value?))) {
+            all[key] = value;
+        }
+    }
+    all
+}
+
+fn meaning(action: &ActionSpace) -> Value {
     match action {
         ActionSpace::Discrete { names } => json!({ "choices": names }),
         ActionSpace::MultiDiscrete { choices } => {

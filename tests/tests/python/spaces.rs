@@ -1,6 +1,8 @@
 //! Spaces, arguments and names of Gymnasium.
 
-use quickstudy_core::env::ActionSpace;
+use quickstudy_bridge::Recipe;
+use quickstudy_core::env::{ActionForm, ActionSpace, EnvSpec};
+use quickstudy_core::host::FleetSize;
 
 use crate::{executor, keys, options, place, said};
 
@@ -21,6 +23,7 @@ fn actions_arrive_as_their_spaces_want_them() {
         ("shifted", &[0.0], &[0.0, -1.0]),
         ("multidiscrete", &[1.0, 2.0], &[1.0, 1.0, 2.0]),
         ("square", &[1.0, 2.0, 3.0, 4.0], &[1.0, 1.0, 2.0, 3.0, 4.0]),
+        ("offset", &[1.0, 2.0], &[1.0, 6.0, 1.0]),
         ("multibinary", &[1.0, 0.0, 1.0], &[2.0, 1.0, 0.0, 1.0]),
         ("box", &[0.5, -1.0, 0.25], &[3.0, 0.5, -1.0, 0.25]),
         ("box64", &[0.1, 0.2, 0.3, 0.4], &[4.0, 0.1, 0.2, 0.3, 0.4]),
@@ -42,6 +45,74 @@ fn action_spaces_are_those_of_gymnasium() {
 }
 
 #[test]
+fn the_form_of_actions_is_part_of_the_spec_where_it_is_not_the_plain_one() {
+    let Some(options) = options(1) else { return };
+    let form = |start: &[i64], shape: Option<&[usize]>, dtype: Option<&str>| {
+        Some(ActionForm { start: start.to_vec(), shape: shape.map(<[_]>::to_vec), dtype: dtype.map(str::to_owned) })
+    };
+    for (action, expected) in [
+        ("discrete", None),
+        ("multidiscrete", None),
+        ("multibinary", None),
+        ("box", None),
+        ("tenth", None),
+        ("shifted", form(&[-1], None, None)),
+        ("offset", form(&[5, -1], None, None)),
+        ("square", form(&[], Some(&[2, 2]), None)),
+        ("narrow_type", form(&[], None, Some("int32"))),
+        ("binaries", form(&[], Some(&[2, 2]), None)),
+        ("number", form(&[], Some(&[]), None)),
+        ("box64", form(&[], Some(&[2, 2]), None)),
+        ("half", form(&[], None, Some("float16"))),
+        ("uint8", form(&[], None, Some("uint8"))),
+    ] {
+        // `Echo` does not know all types.
+        let id = if expected.as_ref().is_some_and(|form| form.dtype.is_some()) { "Within" } else { "Echo" };
+        let spec = place(&format!("{id}-v0?action={action}"), &options).unwrap().spec().clone();
+        assert_eq!(spec.action_form, expected, "{action}");
+        let json = serde_json::to_string(&spec).unwrap();
+        assert_eq!(json.contains("action_form"), expected.is_some(), "{action}: {json}");
+        assert_eq!(serde_json::from_str::<EnvSpec>(&json).unwrap(), spec, "{action}");
+        let names = match &spec.action {
+            ActionSpace::Discrete { names } => vec![names.clone()],
+            ActionSpace::MultiDiscrete { choices } => choices.iter().map(|choice| choice.names.clone()).collect(),
+            ActionSpace::Box { .. } => continue,
+        };
+        match action {
+            "shifted" => assert_eq!(names, [["-1", "0", "1"]]),
+            "offset" => assert_eq!(names, [&["5", "6"][..], &["-1", "0", "1"]]),
+            _ => assert!(names.iter().all(|names| names[0] == "0"), "{action}: {names:?}"),
+        }
+    }
+}
+
+#[test]
+fn environments_with_another_form_than_a_snapshot_has_are_refused() {
+    let Some(options) = options(1) else { return };
+    let known = |id: &str, change: &dyn Fn(&mut EnvSpec)| {
+        let mut spec = place(id, &options).unwrap().spec().clone();
+        change(&mut spec);
+        let place =
+            Recipe::parse(&format!("gymnasium:python.envs_under_test:{id}"), &options).unwrap().place_with(spec);
+        let size = FleetSize { tasks: 1, envs_per_task: 1, horizon: place.spec().horizon };
+        place.executor(size).map(|_| ()).map_err(|error| error.to_string())
+    };
+    let shifted = "Echo-v0?action=shifted";
+    let old = |spec: &mut EnvSpec| {
+        spec.action_form = None;
+        spec.action = ActionSpace::discrete(&["0", "1", "2"]);
+    };
+    assert_eq!(known(shifted, &|_| ()), Ok(()));
+    assert_eq!(known(shifted, &old), Ok(()), "files of older versions do not have it");
+    let other = |spec: &mut EnvSpec| spec.action_form = Some(ActionForm { start: vec![2], ..ActionForm::default() });
+    let error = known(shifted, &other).unwrap_err();
+    assert!(error.contains("choices from [-1], instead of") && error.ends_with("choices from [2]"), "{error}");
+    let turned = |spec: &mut EnvSpec| spec.observation.rotate_left(3);
+    let error = known("Sample-v0?space=dict", &turned).unwrap_err();
+    assert!(error.contains("seen (number 0 is `a[0]`)") && error.contains("seen (number 0 is `b[0]`)"), "{error}");
+}
+
+#[test]
 fn observations_are_flattened() {
     let Some(options) = options(1) else { return };
     for (space, numbers) in [
@@ -50,6 +121,7 @@ fn observations_are_flattened() {
         ("multibinary", 3),
         ("multidiscrete", 5),
         ("dict", 5),
+        ("nested", 5),
         ("tuple", 3),
         ("picture", 48),
     ] {
@@ -59,10 +131,13 @@ fn observations_are_flattened() {
         assert_eq!(pollster::block_on(envs.reset(&keys(2, 0))).unwrap().len(), 2 * numbers, "{space}");
         pollster::block_on(envs.step(&[0.0, 1.0], &keys(2, 1))).unwrap();
     }
-    let names = place("Sample-v0?space=dict", &options).unwrap();
+    let names = |space: &str| {
+        let place = place(&format!("Sample-v0?space={space}"), &options).unwrap();
+        place.spec().observation.iter().map(|dim| dim.name.clone()).collect::<Vec<_>>()
+    };
     // A dictionary that is made of a plain one has its keys in order of the alphabet.
-    let names: Vec<&str> = names.spec().observation.iter().map(|dim| dim.name.as_str()).collect();
-    assert_eq!(names, ["a[0]", "a[1]", "a[2]", "b[0]", "b[1]"]);
+    assert_eq!(names("dict"), ["a[0]", "a[1]", "a[2]", "b[0]", "b[1]"]);
+    assert_eq!(names("nested"), ["c[0]", "c[1]", "z.a[0]", "z.b[0]", "z.b[1]"]);
     assert!(said().iter().any(|line| line.contains("pictures (4, 4, 3) are taken as vectors of 48")), "{:?}", said());
 }
 

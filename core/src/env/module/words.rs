@@ -197,6 +197,7 @@ impl WordReader<'_> {
                     choices: self.list(|words| Choice { name: words.text(), names: words.list(Self::text) }),
                 },
             },
+            action_form: None,
             horizon: self.len(),
             dt: self.double(),
             solved_at: self.list(Self::double).pop(),
