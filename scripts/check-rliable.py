@@ -40,23 +40,27 @@ def read_runs(folder):
     return runs
 
 
-def value(points, steps, budget):
-    """The nearest of the values that are within 2 % of the budget, or the last one before."""
-    near = [point for point in points if abs(point[0] - steps) <= 0.02 * budget]
-    if near:
-        return min(near, key=lambda point: abs(point[0] - steps))[1]
-    return [point for point in points if point[0] <= steps][-1][1]
+def at_frames(runs):
+    """The runs with values at even shares of each budget, the last ones until then: statistics of both are of these,
+    whatever the score of a run between its evaluations is."""
+    placed = {}
+    for env, methods in runs.items():
+        budget = min(points[-1][0] for all_runs in methods.values() for points in all_runs)
+        shares = [budget * (frame + 1) // FRAMES for frame in range(FRAMES)]
+        last = lambda points, steps: [point[1] for point in points if point[0] <= steps][-1]
+        at_shares = lambda points: [[steps, last(points, steps)] for steps in shares]
+        placed[env] = {method: [at_shares(points) for points in all_runs] for method, all_runs in methods.items()}
+    return placed
 
 
-def scores(runs, method, share=1.0, environments=None):
+def scores(runs, method, frame=FRAMES - 1, environments=None):
     """A matrix of runs by environments; normalised ones over all environments, raw ones of those that are named."""
     import numpy as np
 
     columns = []
     for env in environments or ENVIRONMENTS:
-        budget = min(points[-1][0] for all_runs in runs[env].values() for points in all_runs)
         low, high = (0.0, 1.0) if environments else REFERENCES[env]
-        columns.append([(value(points, share * budget, budget) - low) / (high - low) for points in runs[env][method]])
+        columns.append([(points[frame][1] - low) / (high - low) for points in runs[env][method]])
     return np.array(columns).T
 
 
@@ -91,7 +95,7 @@ def statistics(runs, resamples, batches):
         found |= estimates(both, names, lambda x: library.score_distributions(x, TAUS))
         for tau, above in zip(TAUS, library.average_score_distributions(both, TAUS)):
             found[f"{method} means_above {tau}"] = [float(above)]
-        frames = np.stack([scores(runs, method, (frame + 1) / FRAMES) for frame in range(FRAMES)], axis=2)
+        frames = np.stack([scores(runs, method, frame) for frame in range(FRAMES)], axis=2)
         names = [f"{method} efficiency {frame}" for frame in range(FRAMES)]
         iqm = lambda x: np.array([metrics.aggregate_iqm(x[..., frame]) for frame in range(FRAMES)])
         found |= estimates(frames, names, iqm)
@@ -158,7 +162,7 @@ def main(arguments):
     if arguments[:1] == ["--runs"]:
         RUNS.write_text(json.dumps(read_runs(arguments[1])).replace("]], [[", "]],\n[[") + "\n")
         return 0
-    runs = json.loads(RUNS.read_text())
+    runs = at_frames(json.loads(RUNS.read_text()))
     if arguments == ["--write"]:
         from importlib.metadata import version
 

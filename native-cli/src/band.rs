@@ -42,6 +42,12 @@ pub fn end(runs: &[Vec<(f64, f64)>]) -> Option<CurveEnd> {
     Some(CurveEnd { steps, values: runs.iter().filter_map(|run| at(run, steps)).collect(), first_end })
 }
 
+/// The number of runs that have a point.
+#[must_use]
+pub fn measured(runs: &[Vec<(f64, f64)>]) -> usize {
+    runs.iter().filter(|run| !run.is_empty()).count()
+}
+
 /// The mean of runs over a common grid of steps, by linear interpolation within each run.
 ///
 /// The grid reaches from the first point of any run to the [`end`]. With `log` it is even in the

@@ -4,7 +4,6 @@
 
 pub mod aggregate;
 pub mod bootstrap;
-pub mod budget;
 pub mod csv;
 pub mod document;
 pub mod efficiency;

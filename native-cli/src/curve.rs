@@ -4,10 +4,12 @@ mod axes;
 mod ends;
 mod legend;
 
-use crate::band::{Band, aggregate};
+use crate::band::{self, Band, aggregate};
 pub use crate::numerals::short_count;
 use crate::outcome::Stop;
+use crate::score::Scores;
 use crate::sheet::{INK, QUIET, Sheet, Style};
+use crate::stats;
 use axes::{Axes, padded};
 use ends::EndLabel;
 use legend::Legend;
@@ -26,6 +28,8 @@ pub struct Series {
     /// Number of its colour; its place in the plot if there is none. Lines of the same number in
     /// several plots share an entry of the legend.
     pub color: Option<usize>,
+    /// The scores of its runs, whose mean is written at their budget; without them the last value is, at the line's end.
+    pub score: Option<Scores>,
     /// Its line with an interval, where these are not the mean of its runs and that of it.
     pub band: Option<Band>,
 }
@@ -52,6 +56,13 @@ pub struct Plot {
 }
 
 impl Series {
+    /// The scores of its runs, or their values where the line ends.
+    #[must_use]
+    pub fn scores(&self) -> Option<Scores> {
+        let end = || band::end(&self.runs).map(|end| Scores { budget: end.steps, values: end.values });
+        self.score.clone().or_else(end)
+    }
+
     /// Its runs where they can be drawn.
     fn drawn(&self, log_x: bool) -> Vec<Vec<(f64, f64)>> {
         let on_axis = |run: &Vec<(f64, f64)>| run.iter().copied().filter(|(x, _)| !log_x || *x > 0.0).collect();
@@ -155,6 +166,7 @@ fn panel(sheet: &mut Sheet, plot: &Plot, [left, top, right, bottom]: [f32; 4]) -
     for (band, series) in bands.iter().zip(&plot.series) {
         ys.extend(band.interval.iter().flatten().flat_map(|(low, high)| [low, high]).chain(&band.mean));
         ys.extend(series.marks.iter().map(|(_, y)| y));
+        ys.extend(series.score.as_ref().map(|score| stats::mean(&score.values)));
     }
     ys.retain(|y| y.is_finite());
     let marks = plot.series.iter().flat_map(|s| s.marks.iter().map(|(x, _)| *x)).filter(|x| !plot.log_x || *x > 0.0);
@@ -184,8 +196,16 @@ fn panel(sheet: &mut Sheet, plot: &Plot, [left, top, right, bottom]: [f32; 4]) -
         for mark in series.marks.iter().filter(|(x, _)| !plot.log_x || *x > 0.0) {
             sheet.disc(axes.at(*mark), 4.0, color(number));
         }
-        if let (Some(x), Some(y)) = (band.steps.last(), band.mean.last()) {
-            ends.push(EndLabel { at: axes.at((*x, *y)), value: *y, color: number });
+        let line_end = band.steps.last().copied().zip(band.mean.last().copied());
+        let score = series.score.as_ref().filter(|score| !score.values.is_empty());
+        let score = score.map(|score| (score.budget, stats::mean(&score.values)));
+        if let (Some(at), Some((end, _))) = (score, line_end)
+            && at.0 < end
+        {
+            sheet.disc(axes.at(at), 4.0, color(number));
+        }
+        if let Some((x, value)) = score.or(line_end) {
+            ends.push(EndLabel { at: axes.at((x, value)), value, color: number });
         }
     }
     if !plot.unlabelled {

@@ -59,6 +59,7 @@ pub mod run;
 pub mod run_folder;
 pub mod run_settings;
 pub mod scene_picture;
+pub mod score;
 pub mod segments;
 pub mod sheet;
 pub mod signals;

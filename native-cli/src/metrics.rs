@@ -18,7 +18,7 @@ use crate::outcome::Stop;
 use crate::run_folder::{RunFolder, cannot, cannot_keep, file, hint_for};
 use crate::{atomic, disk, tfevents};
 use mend::{Mended, TAIL};
-use rows::{Line, Lines, TextRow};
+use rows::{Line, Lines, TextRow, is_infinite};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
@@ -211,6 +211,8 @@ pub struct Table {
     pub rows: Vec<Vec<f64>>,
     /// Lines that are no rows.
     pub damaged: usize,
+    /// Cells with an infinite number, which counts as none.
+    pub infinite: usize,
 }
 
 impl Table {
@@ -236,6 +238,19 @@ impl Table {
         Ok(table)
     }
 
+    /// Says what of the file at `path` counts for nothing.
+    #[must_use]
+    pub fn notes(&self, path: &Path) -> Vec<String> {
+        let (path, mut notes) = (path.display(), Vec::new());
+        if self.damaged > 0 {
+            notes.push(format!("note: {path} has {} damaged lines, left out; a resume mends them", self.damaged));
+        }
+        if self.infinite > 0 {
+            notes.push(format!("note: {path} has {} infinite values, left out", self.infinite));
+        }
+        notes
+    }
+
     /// The values of one column, or `None` if there is no such column.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<Vec<f64>> {
@@ -257,7 +272,10 @@ impl Table {
                     table.columns = header.split(',').map(str::to_owned).collect();
                 }
                 Line::Text(text) => match TextRow::from_csv(text, &table.columns) {
-                    Some(row) => table.rows.push(table.columns.iter().map(|name| row.value(name)).collect()),
+                    Some(row) => {
+                        table.rows.push(table.columns.iter().map(|name| row.value(name)).collect());
+                        table.infinite += text.split(',').filter(|cell| is_infinite(cell)).count();
+                    }
                     None => table.damaged += 1,
                 },
                 Line::Damaged => table.damaged += 1,

@@ -57,9 +57,7 @@ pub fn run(
             say(&format!("rung {} of {}: {trials} trials up to {steps} steps", number + 1, rungs.len()));
         }
         let end = train(trials, &alive, *rung, (machine, apart), &mut scores)?;
-        for trial in &alive {
-            scores[*trial].take(scorer, &trials[*trial], (rungs.len() > 1).then_some(*rung))?;
-        }
+        score::take(scorer, trials, &alive, (rungs.len() > 1).then_some(*rung), &mut scores)?;
         if end == SweepEnd::Stopped {
             return Ok((end, scores));
         }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -24,11 +26,19 @@ def metrics(run: str | os.PathLike[str]) -> dict[str, NDArray[np.float64]]:
     path = Path(run)
     path = path / "metrics.csv" if path.is_dir() else path
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            names, *rows = csv.reader(file)
+        # A spreadsheet begins a file with a mark and ends lines with two characters.
+        text = path.read_bytes().decode("utf-8-sig")
     except (OSError, ValueError) as error:
         raise Error(f"{path} has no metrics: {error}") from error
-    rows = [row for row in rows if len(row) == len(names)]  # the last one may be half written
+    whole = text[: text.rfind("\n") + 1]  # the last line may be half written
+    lines = list(csv.reader(io.StringIO(whole, newline="")))
+    if not lines:
+        raise Error(f"{path} has no metrics: it is empty, as of a run that has just begun")
+    names, *all_rows = lines
+    rows = [row for row in all_rows if len(row) == len(names)]
+    if len(rows) < len(all_rows):
+        damaged = len(all_rows) - len(rows)
+        warnings.warn(f"{path} has {damaged} damaged lines, left out; a resume mends them", stacklevel=2)
     try:
         numbers = [[float(cell) if cell else np.nan for cell in row] for row in rows]
     except ValueError as error:

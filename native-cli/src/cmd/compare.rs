@@ -16,8 +16,11 @@ use std::path::{Path, PathBuf};
 /// efficiency, by the definitions of rliable (Agarwal et al. 2021, arXiv:2108.13264).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A score is the last return of a run's evaluations, or of its training where some
-runs of an environment have none, at the most steps that all runs there reached.
+A score is the return of a run's evaluations, or of its training where some runs
+of an environment have none, at a budget: the most steps that all runs there
+reached. It is the evaluation nearest to the budget, within an iteration or half
+the distance between evaluations, or else lies on the line between the two
+around it. `plot`, `report`, `sweep` and `train` of several show the same score.
 Higher is better. Runs that differ in nothing but the seed are an experiment;
 its label is the algorithm, then the settings that tell experiments apart.
 
@@ -39,7 +42,7 @@ pub struct CompareArgs {
     /// Experiment over which others are compared, by its label [default: each pair]
     #[arg(long, value_name = "LABEL")]
     pub baseline: Option<String>,
-    /// Column of metrics.csv whose last value is the score, higher being better [default: eval/return_mean, or
+    /// Column of metrics.csv whose value at the budget is the score, higher being better [default: eval/return_mean, or
     /// rollout/ep_return_mean without evaluations]
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,

@@ -36,6 +36,9 @@ gives standard output to a file, all lines go to standard error.
 With --particle all each particle has such a line, with its number at the end;
 the last line is over the means of the particles, and ends with `particles <k>`.
 
+The best snapshot of a run plays, unless another one is asked for: its return
+may differ from the score at a budget that `compare` and `plot` show.
+
 Examples:
   quickstudy eval runs/cartpole-ppo-s0
   quickstudy eval runs/cartpole-ppo-s0 --episodes 1k --seed 7 --csv episodes.csv
@@ -145,6 +148,8 @@ pub fn run(args: &EvalArgs) -> Result<(), Stop> {
         device: args.device.describe(&device),
     })?;
     args.json.write_notes(&why)?;
+    let which = which(args, &runs);
+    args.json.write_notes(&which)?;
     for (run, particle) in &played {
         let one = evaluated(args, &device, run, *particle)?;
         if played.len() > 1 {
@@ -152,7 +157,7 @@ pub fn run(args: &EvalArgs) -> Result<(), Stop> {
             say(&format!("{} {}{particle}", result(&returns(&one.episodes)), one.path.display()));
         } else {
             say(&format!("{} · {}", heading(args, &device, &one), one.path.display()));
-            why.iter().for_each(|why| say(why));
+            which.iter().chain(&why).for_each(|line| say(line));
         }
         args.json.write(&policy_line(args, &one))?;
         all.push(one);
@@ -169,7 +174,7 @@ pub fn run(args: &EvalArgs) -> Result<(), Stop> {
         summary(&one.episodes).iter().for_each(|line| say(line));
     } else {
         let unit = if args.particle == Some(Particles::All) { "particles" } else { "runs" };
-        why.iter().for_each(|why| say(why));
+        which.iter().chain(&why).for_each(|line| say(line));
         for (kind, means, episodes) in kinds(&all) {
             over_runs(&kind.join(" · "), &means, episodes, unit).iter().for_each(|line| say(line));
             let [environment, algorithm] = &kind;
@@ -195,6 +200,15 @@ fn policies(args: &EvalArgs) -> Result<Vec<PathBuf>, Stop> {
         }
     }
     Ok(found)
+}
+
+/// Says that best snapshots play where none was asked for: their returns are no scores at a budget.
+fn which(args: &EvalArgs, policies: &[PathBuf]) -> Option<String> {
+    let is_best = |policy: &PathBuf| policy.ends_with(file::BEST) && !args.runs.contains(policy);
+    (!args.best && policies.iter().any(is_best)).then(|| {
+        let program = known::program();
+        format!("note: the best snapshot plays, not the last one (--last); `{program} compare` has scores at a budget")
+    })
 }
 
 fn load(device: &Device, path: &Path) -> Result<Evaluator, Stop> {

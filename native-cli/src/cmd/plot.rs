@@ -3,6 +3,8 @@
 use crate::args;
 use crate::axis_words::axis_title;
 use crate::band::{self, smooth};
+use crate::comparison::aggregate::Aggregate;
+use crate::comparison::tasks;
 use crate::curve::{self, Plot, Series, short_count};
 use crate::experiments::{self, Experiment};
 use crate::json::plot::PlotLine;
@@ -12,6 +14,7 @@ use crate::outcome::Stop;
 use crate::output;
 use crate::picture_file::Format;
 use crate::progress::say;
+use crate::score::phrase;
 use crate::stats;
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -23,9 +26,11 @@ use toml::Value;
 #[command(after_help = "\
 Each environment has a panel, and each metric. Without --metric these are the
 returns of evaluations where all runs of an environment have some, otherwise
-those of training. A line is thin behind a bar where its first seed ends; the
-number at its end, and in the table that is printed, is the mean of the seeds
-that are there. The interval is that of the mean. A single seed has none.
+those of training. A line is thin behind a bar where its first seed ends. The
+number beside it, and in the table that is printed, is its mean score, as by
+`compare`: that at the most steps that all runs of the panel reached. Over
+another axis, or smoothed, it is the mean of the seeds that are there at the
+line's end. The interval is that of the mean. A single seed has none.
 
 Folders of the same settings, the same seed and the same rows of all metrics
 hold the same run, which counts once: the longer one, and a note names both.
@@ -100,7 +105,7 @@ pub fn run(args: &PlotArgs) -> Result<(), Stop> {
     let all = experiments::group(runs, &by)?;
     let lines = lines(&all, &by, &args.labels, &mut notes)?;
     let panels = panels(&all, &metrics, &mut notes)?;
-    let (plots, columns) = plots(&lines, &panels, args);
+    let (plots, columns) = plots(&lines, &panels, args, &mut notes);
     let [title, subtitle] = head(&all, &plots, args);
     let bytes = curve::draw_panels(&title, &subtitle, &plots, columns)?.encode(format)?;
     output::write(&out, &bytes)?;
@@ -205,7 +210,7 @@ fn panels<'a>(all: &'a [Experiment], metrics: &[String], notes: &mut Vec<String>
 }
 
 /// The panels as plots, and in how many columns they are drawn.
-fn plots(lines: &[Labelled<'_>], panels: &[Panel<'_>], args: &PlotArgs) -> (Vec<Plot>, usize) {
+fn plots(lines: &[Labelled<'_>], panels: &[Panel<'_>], args: &PlotArgs, notes: &mut Vec<String>) -> (Vec<Plot>, usize) {
     let several = |by: fn(&Panel<'_>) -> String| {
         let mut found = panels.iter().map(by);
         let first = found.next();
@@ -238,7 +243,27 @@ fn plots(lines: &[Labelled<'_>], panels: &[Panel<'_>], args: &PlotArgs) -> (Vec<
         (_, 2..=4) => 2,
         _ => 3,
     };
-    (panels.iter().map(plot).collect(), columns)
+    let mut plots: Vec<Plot> = panels.iter().map(plot).collect();
+    for (plot, panel) in plots.iter_mut().zip(panels) {
+        score(plot, lines, panel, args, notes);
+    }
+    (plots, columns)
+}
+
+/// Adds the scores of all lines of a panel, where its axes are those of scores.
+fn score(plot: &mut Plot, lines: &[Labelled<'_>], panel: &Panel<'_>, args: &PlotArgs, notes: &mut Vec<String>) {
+    let here: Vec<(&Experiment, usize)> =
+        lines.iter().map(|line| line.of).filter(|one| one.env() == panel.env).zip(0..).collect();
+    let runs = here.iter().flat_map(|(one, _)| &one.runs);
+    notes.extend(tasks::without_value(runs, &panel.metric));
+    if args.x != ENV_STEPS || args.smooth.is_some() {
+        return;
+    }
+    let default = args.metrics.is_empty();
+    let Some(task) = tasks::task(&here, panel.env, (&panel.metric, default), notes) else { return };
+    for (one, place) in plot.series.iter_mut().zip(0..) {
+        one.score = Some(task.at_budget(place));
+    }
 }
 
 /// Title and subtitle: what all runs share, and what lines are.
@@ -261,7 +286,7 @@ fn head(all: &[Experiment], plots: &[Plot], args: &PlotArgs) -> [String; 2] {
     [if shared.is_empty() { "Learning curves".into() } else { shared.join(" · ") }, parts.join("; ")]
 }
 
-/// For each panel a line per series, with the numbers at its end.
+/// For each panel a line per series, with its scores, or its values at its end.
 fn tables(plots: &[Plot], panels: &[Panel<'_>], args: &PlotArgs) -> Vec<String> {
     let labels = plots.iter().flat_map(|plot| &plot.series).map(|one| one.label.chars().count());
     let width = labels.max().unwrap_or(0).max(10);
@@ -272,14 +297,19 @@ fn tables(plots: &[Plot], panels: &[Panel<'_>], args: &PlotArgs) -> Vec<String> 
         let of = if plot.title.is_empty() { String::new() } else { format!("{}: ", plot.title) };
         let smooth =
             args.smooth.map_or_else(String::new, |width| format!(", smoothed over {}", short_count(width as f64)));
-        lines.push(format!("{of}{} at the end of each line{smooth}:", panel.metric));
+        let score = plot.series.iter().find_map(|one| one.score.as_ref());
+        lines.push(match score {
+            Some(score) => format!("{of}score, {}:", phrase(&panel.metric, score.budget)),
+            None => format!("{of}{} at the end of each line{smooth}:", panel.metric),
+        });
         lines.push(format!("{:<width$}  {what:>5}  {last:>6}      mean  95 % of the mean           IQM", "experiment"));
         for one in &plot.series {
             lines.push(row(one, width));
         }
         for one in &plot.series {
             if let Some(band::CurveEnd { values, first_end: Some(first), .. }) = band::end(&one.runs) {
-                let (label, all, first, left) = (&one.label, one.runs.len(), short_count(first), values.len());
+                let (label, all, first, left) =
+                    (&one.label, band::measured(&one.runs), short_count(first), values.len());
                 lines.push(format!(
                     "  {label}: the first of {all} {what} ends at {first}; {left} at the end of the line"
                 ));
@@ -289,20 +319,18 @@ fn tables(plots: &[Plot], panels: &[Panel<'_>], args: &PlotArgs) -> Vec<String> 
     lines
 }
 
-/// The numbers at the end of a line: those of the picture.
+/// The numbers of a line: those of the picture.
 fn row(one: &Series, width: usize) -> String {
     let label = &one.label;
-    let Some(end) = band::end(&one.runs) else {
+    let found = one.scores().and_then(|scores| {
+        let (mean, iqm) = (scores.statistic(Aggregate::Mean)?, scores.statistic(Aggregate::Iqm)?);
+        Some((scores.values.len(), short_count(scores.budget), mean, iqm.value))
+    });
+    let Some((runs, steps, mean, iqm)) = found else {
         return format!("{label:<width$}  {:>5}  {1:>6}  {1:>8}  {1:<22}  {1:>8}", 0, stats::NONE);
     };
-    format!(
-        "{label:<width$}  {:>5}  {:>6}  {:>8.2}  {:<22}  {:>8.2}",
-        end.values.len(),
-        short_count(end.steps),
-        stats::mean(&end.values),
-        stats::interval_text(stats::bootstrap95(&end.values, stats::mean), 2),
-        stats::iqm(&end.values),
-    )
+    let interval = stats::interval_text(mean.interval, 2);
+    format!("{label:<width$}  {runs:>5}  {steps:>6}  {:>8.2}  {interval:<22}  {iqm:>8.2}", mean.value)
 }
 
 #[cfg(test)]
@@ -345,7 +373,7 @@ mod tests {
         let all = experiments::group(find_runs(dir).unwrap().iter().map(read).collect(), &[]).unwrap();
         let lines = lines(&all, &[], &[], &mut notes).unwrap();
         let panels = panels(&all, &args.metrics, &mut notes).unwrap();
-        tables(&plots(&lines, &panels, &args).0, &panels, &args)
+        tables(&plots(&lines, &panels, &args, &mut Vec::new()).0, &panels, &args)
     }
 
     #[test]

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Runs that differ in nothing but the seed are an experiment, as for `plot` and
-`compare`; scores are taken at the most steps that all runs of an environment
+`compare`; scores are taken at a budget, the most steps that all runs of an environment
 reached. The page works in light and dark, on phones and on paper, and has no
 script. Pictures are of the first episode that the run with the median score
 plays by its best policy.
@@ -39,7 +39,7 @@ pub struct ReportArgs {
     /// Experiment over which others are compared, by its label [default: each pair]
     #[arg(long, value_name = "LABEL")]
     pub baseline: Option<String>,
-    /// Column of metrics.csv that is drawn, and whose last value is the score [default: eval/return_mean, or
+    /// Column of metrics.csv that is drawn, and whose value at the budget is the score [default: eval/return_mean, or
     /// rollout/ep_return_mean without evaluations]
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,

@@ -15,6 +15,7 @@ use crate::progress::{grouped, say};
 use crate::python::PythonArgs;
 use crate::run::{EPISODE_RETURN, EVAL_RETURN};
 use crate::run_folder::{cannot, read_text, shell_quote};
+use crate::score::phrase;
 use crate::signals;
 use crate::stats::{NONE, interval_text};
 use crate::study::arguments::Machine;
@@ -78,7 +79,7 @@ pub struct SweepArgs {
     /// A setting of all trials, gamma=0.9, or the values of one that is tried, gamma=0.9,0.98,0.99; repeatable
     #[arg(long = "set", value_name = "KEY=VALUES")]
     pub settings: Vec<String>,
-    /// Column of metrics.csv whose last value is a trial's score [default: eval/return_mean, or rollout/ep_return_mean
+    /// Column of metrics.csv whose value at the budget is a trial's score [default: eval/return_mean, or rollout/ep_return_mean
     /// without evaluations]
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
@@ -271,7 +272,8 @@ fn line(trial: &Trial, score: &Score) -> SweepLine {
         score: score.value(),
         low,
         high,
-        scores: score.seeds.clone(),
+        budget: (!score.at.values.is_empty()).then_some(score.at.budget),
+        scores: score.at.values.clone(),
         steps: score.steps,
         failed: score.failed.clone(),
         folders: folders(&trial.part),
@@ -300,7 +302,7 @@ fn csv(trials: &[Trial], scores: &[Score], scorer: &Scorer) -> String {
         row.extend(
             trial.tried.iter().map(|(_, value)| value.as_str().map_or_else(|| value.to_string(), str::to_owned)),
         );
-        row.extend([score.steps.to_string(), score.seeds.len().to_string(), number(score.value())]);
+        row.extend([score.steps.to_string(), score.at.values.len().to_string(), number(score.value())]);
         row.extend([number(interval.map(|(low, _)| low)), number(interval.map(|(_, high)| high))]);
         row.push(score.failed.clone().unwrap_or_default());
         rows.push(row);
@@ -322,11 +324,27 @@ fn table(trials: &[Trial], scores: &[Score], order: &[usize], scorer: &Scorer) -
         match &score.failed {
             Some(message) => row.extend(["failed".to_owned(), message.clone()]),
             None => {
-                row.push(score.value().map_or_else(|| NONE.to_owned(), |value| format!("{value:.1}")));
-                row.push(interval_text(score.interval(), 1));
+                row.push(score.value().map_or_else(|| NONE.to_owned(), |value| format!("{value:.2}")));
+                row.push(interval_text(score.interval(), 2));
             }
         }
         rows.push(row);
     }
-    aligned(&rows, |_| true)
+    let mut lines = aligned(&rows, |_| true);
+    lines.extend(budgets(scores, scorer));
+    lines
+}
+
+/// The scores in words; with rungs of several budgets one line for each.
+fn budgets(scores: &[Score], scorer: &Scorer) -> Vec<String> {
+    let mut all: Vec<f64> = scores.iter().filter(|one| one.value().is_some()).map(|one| one.at.budget).collect();
+    all.sort_by(f64::total_cmp);
+    all.dedup();
+    let several = all.len() > 1;
+    let line = |budget: f64| {
+        let count = scores.iter().filter(|one| one.value().is_some() && one.at.budget == budget).count();
+        let of = if several { format!(" of {count} trials") } else { String::new() };
+        format!("score{of}: {}", phrase(&scorer.metric, budget))
+    };
+    all.into_iter().map(line).collect()
 }

@@ -7,6 +7,7 @@ use super::references::Reference;
 use super::suite::{Suite, Summary};
 use super::task::Task;
 use crate::curve::short_count;
+use crate::score::phrase;
 use crate::stats::interval_text;
 
 /// Headings, lines and tables.
@@ -73,9 +74,9 @@ fn environments(comparison: &Comparison) -> Section {
 }
 
 fn what_of(task: &Task) -> String {
-    let [from, to] = task.span().map(short_count);
-    let steps = if from == to { format!("after {from} steps") } else { format!("after {from} to {to} steps") };
-    format!("{}: {} {steps}", task.name, task.metric)
+    let (score, [from, to]) = (phrase(&task.metric, task.budget.steps), task.span().map(short_count));
+    let measured = if from == to { String::new() } else { format!(", measured after {from} to {to}") };
+    format!("{}: {score}{measured}", task.name)
 }
 
 /// The heading of a suite.

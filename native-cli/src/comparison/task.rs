@@ -1,7 +1,7 @@
 //! An environment on which methods are compared: its metric, its budget and its runs.
 
-use super::budget::Budget;
 use super::references::Reference;
+use crate::score::{Budget, Scores, score_at};
 use std::path::PathBuf;
 use toml::Value;
 
@@ -18,6 +18,8 @@ pub struct Measured {
     pub score: f64,
     /// All values until then and after: `(environment steps, value)`.
     pub curve: Vec<(f64, f64)>,
+    /// Environment steps of an iteration.
+    pub iteration: f64,
 }
 
 /// An environment with the runs of all methods.
@@ -42,14 +44,21 @@ impl Task {
         self.runs[method].iter().map(|run| self.scaled(run.score, normalised)).collect()
     }
 
+    /// The scores of a method's runs as they are, with the budget.
+    #[must_use]
+    pub fn at_budget(&self, method: usize) -> Scores {
+        Scores { budget: self.budget.steps, values: self.scores(method, false) }
+    }
+
     /// The scores of a method's runs at even shares of the budget, the last of which is all of it.
     #[must_use]
     pub fn curves(&self, method: usize, frames: usize, normalised: bool) -> Vec<Vec<Option<f64>>> {
-        let at = |curve: &[(f64, f64)], frame: usize| {
-            let (_, score) = self.budget.at(curve, self.budget.steps * (frame + 1) as f64 / frames as f64)?;
+        let at = |run: &Measured, frame: usize| {
+            let steps = self.budget.steps * (frame + 1) as f64 / frames as f64;
+            let (_, score) = score_at(&run.curve, run.iteration, steps)?;
             Some(self.scaled(score, normalised))
         };
-        self.runs[method].iter().map(|run| (0..frames).map(|frame| at(&run.curve, frame)).collect()).collect()
+        self.runs[method].iter().map(|run| (0..frames).map(|frame| at(run, frame)).collect()).collect()
     }
 
     /// The fewest values that a run has until the budget.

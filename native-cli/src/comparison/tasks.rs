@@ -1,11 +1,11 @@
 //! The environments of experiments, with the runs that can be compared there.
 
-use super::budget::Budget;
 use super::references::Reference;
 use super::task::{Measured, Task};
 use crate::curve::short_count;
 use crate::experiments::{self, Experiment, Run};
 use crate::outcome::Stop;
+use crate::score::{Budget, score_at};
 use toml::Value;
 
 /// Runs without a value that are named one by one.
@@ -27,8 +27,16 @@ pub fn tasks(
     for env in experiments::environments(all) {
         let (default, note) = experiments::returns(all, env, ["compared", "compares"]);
         notes.extend(note.filter(|_| metric.is_none()));
-        let here = || all.iter().zip(places).filter(|(one, _)| one.env() == env);
-        tasks.extend(task(here(), env, methods, (metric.unwrap_or(default), metric.is_none()), notes));
+        let here: Vec<(&Experiment, usize)> =
+            all.iter().zip(places.iter().copied()).filter(|(one, _)| one.env() == env).collect();
+        let metric_here = metric.unwrap_or(default);
+        notes.extend(without_value(here.iter().flat_map(|(one, _)| &one.runs), metric_here));
+        let task = task(&here, env, (metric_here, metric.is_none()), notes);
+        // Methods that are not here have no runs.
+        tasks.extend(task.map(|mut task| {
+            task.runs.resize(methods, Vec::new());
+            task
+        }));
     }
     if tasks.is_empty() {
         let what = metric.map_or_else(|| "a return".to_owned(), |metric| format!("a value of {metric}"));
@@ -38,47 +46,53 @@ pub fn tasks(
     Ok(tasks)
 }
 
-/// An environment; none if no run has a value there.
-fn task<'a>(
-    here: impl Iterator<Item = (&'a Experiment, &'a usize)>,
+/// A note on runs that have no value of `metric` and do not count, if there are some.
+pub fn without_value<'a>(runs: impl Iterator<Item = &'a Run>, metric: &str) -> Option<String> {
+    let empty: Vec<&Run> = runs.filter(|run| run.curve(metric).is_empty()).collect();
+    let named: Vec<String> = empty.iter().take(NAMED).map(|run| run.folder.display().to_string()).collect();
+    let more = if empty.len() > NAMED { format!(" and {} more", empty.len() - NAMED) } else { String::new() };
+    let [have, do_not] = if empty.len() == 1 { ["has", "does not"] } else { ["have", "do not"] };
+    let note = format!("note: {}{more} {have} no value of {metric} and {do_not} count", named.join(", "));
+    (!empty.is_empty()).then_some(note)
+}
+
+/// An environment, `here` its experiments with the numbers of their methods; none if no run has a value there.
+/// `metric` comes with whether it is the one that is compared by default.
+#[must_use]
+pub fn task(
+    here: &[(&Experiment, usize)],
     env: Option<&Value>,
-    methods: usize,
     (metric, default): (&str, bool),
     notes: &mut Vec<String>,
 ) -> Option<Task> {
     let name = env.map_or_else(|| "environment not recorded".to_owned(), experiments::show);
-    let runs: Vec<(&Run, usize)> =
-        here.flat_map(|(one, method)| one.runs.iter().map(move |run| (run, *method))).collect();
-    let (measured, empty): (Vec<_>, Vec<_>) = runs.into_iter().partition(|(run, _)| !run.curve(metric).is_empty());
-    if !empty.is_empty() {
-        let named: Vec<String> = empty.iter().take(NAMED).map(|(run, _)| run.folder.display().to_string()).collect();
-        let more = if empty.len() > NAMED { format!(" and {} more", empty.len() - NAMED) } else { String::new() };
-        let [have, do_not] = if empty.len() == 1 { ["has", "does not"] } else { ["have", "do not"] };
-        let named = named.join(", ");
-        notes.push(format!("note: {named}{more} {have} no value of {metric} and {do_not} count"));
-    }
+    let runs = here.iter().flat_map(|(one, method)| one.runs.iter().map(move |run| (run, *method)));
+    let measured: Vec<(&Run, usize)> = runs.filter(|(run, _)| !run.curve(metric).is_empty()).collect();
     let curves: Vec<&[(f64, f64)]> = measured.iter().map(|(run, _)| run.curve(metric)).collect();
     let budget = Budget::of(&curves)?;
-    if !budget.is_shared() {
-        notes.push(unequal(&name, &measured, metric, budget));
-    }
     let mut task = Task {
         reference: Reference::of(&name).filter(|_| default || is_return(metric)),
         name,
         metric: metric.to_owned(),
         budget,
-        runs: vec![Vec::new(); methods],
+        runs: vec![Vec::new(); here.iter().map(|(_, method)| method + 1).max().unwrap_or(0)],
     };
-    for (run, method) in measured {
+    let mut unequal = None;
+    for (run, method) in &measured {
         let curve = run.curve(metric).to_vec();
-        // The shortest run has its last value there, and each other one that or an earlier one, if it has one.
-        match budget.at(&curve, budget.steps) {
-            Some((steps, score)) => task.runs[method].push(Measured {
+        let score = score_at(&curve, run.iteration, budget.steps);
+        // A run goes on behind its score.
+        if score.is_none_or(|(steps, _)| curve.last().is_some_and(|(end, _)| *end > steps)) {
+            unequal = unequal.or_else(|| Some(self::unequal(&task.name, &measured, metric, budget)));
+        }
+        match score {
+            Some((steps, score)) => task.runs[*method].push(Measured {
                 folder: run.folder.clone(),
                 seed: run.seed.clone(),
                 steps,
                 score,
                 curve,
+                iteration: run.iteration,
             }),
             None => notes.push(format!(
                 "note: {} has no value of {metric} until {} and does not count",
@@ -87,6 +101,7 @@ fn task<'a>(
             )),
         }
     }
+    notes.extend(unequal);
     Some(task)
 }
 

@@ -7,6 +7,7 @@ use crate::progress::say;
 use crate::run::{EPISODE_RETURN, EVAL_RETURN, points};
 use crate::run_folder::{self, file};
 use crate::run_settings::RunSettings;
+use crate::score;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -26,6 +27,8 @@ pub struct Run {
     pub config: Table,
     /// Environment steps of its last row.
     pub length: f64,
+    /// Environment steps of an iteration.
+    pub iteration: f64,
     /// For each metric its name and its points: `(environment steps, value)`, or another column's numbers for the
     /// steps.
     pub curves: Vec<(String, Vec<(f64, f64)>)>,
@@ -40,10 +43,7 @@ impl Run {
     pub fn read(folder: &Path, over: &str, metrics: &[String]) -> Result<Self, Stop> {
         let path = folder.join(file::CSV);
         let table = Metrics::read(&path)?;
-        if table.damaged > 0 {
-            let path = path.display();
-            say(&format!("note: {path} has {} damaged lines, left out; a resume mends them", table.damaged));
-        }
+        table.notes(&path).iter().for_each(|note| say(note));
         let evaluated = table.column(EVAL_RETURN).is_some();
         let default = [EPISODE_RETURN].into_iter().filter(|name| !evaluated || table.column(name).is_some());
         let default: Vec<String> = default.chain(evaluated.then_some(EVAL_RETURN)).map(str::to_owned).collect();
@@ -65,7 +65,8 @@ impl Run {
         });
         let curves = wanted.iter().map(|metric| (metric.clone(), points(&table, over, metric))).collect();
         let length = table.column(ENV_STEPS).and_then(|steps| steps.last().copied()).unwrap_or(0.0);
-        Ok(Self { folder: folder.to_owned(), seed, config, length, curves })
+        let iteration = score::iteration(&table);
+        Ok(Self { folder: folder.to_owned(), seed, config, length, iteration, curves })
     }
 
     /// The points of a metric; none if it was not read.
@@ -204,7 +205,7 @@ mod tests {
         let columns =
             [ENV_STEPS, EPISODE_RETURN, "train/value_loss", "time/seconds", EVAL_RETURN].map(str::to_owned).to_vec();
         let row = |(i, loss): (usize, &f64)| vec![100.0 * (i + 1) as f64, 500.0, *loss, loss.sin(), f64::NAN];
-        Metrics { columns, rows: losses.iter().enumerate().map(row).collect(), damaged: 0 }
+        Metrics { columns, rows: losses.iter().enumerate().map(row).collect(), ..Metrics::default() }
     }
 
     #[test]

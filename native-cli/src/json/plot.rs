@@ -2,8 +2,8 @@
 
 use super::{ends, finite};
 use crate::band;
+use crate::comparison::aggregate::Aggregate;
 use crate::curve::Series;
-use crate::stats;
 use serde::Serialize;
 
 /// A line of `plot --json`.
@@ -40,13 +40,16 @@ pub enum PlotLine {
         end: Option<f64>,
         /// Where the first of the runs ends, if others go on
         first_end: Option<f64>,
-        /// Mean at the end
+        /// Budget after which scores are taken, in steps; none where the line is over something else or smoothed, and
+        /// values are those at its end
+        budget: Option<f64>,
+        /// Mean score, or mean at the end
         mean: Option<f64>,
         /// Lower end of the mean's 95 % bootstrap interval; none of a single run
         low: Option<f64>,
         /// Upper end
         high: Option<f64>,
-        /// Interquartile mean at the end
+        /// Interquartile mean of the same
         iqm: Option<f64>,
     },
 }
@@ -56,20 +59,22 @@ impl PlotLine {
     #[must_use]
     pub fn curve(environment: Option<String>, metric: &str, series: &Series) -> Self {
         let end = band::end(&series.runs);
-        let values = end.as_ref().map_or(&[][..], |end| &end.values);
-        let [low, high] = ends(stats::bootstrap95(values, stats::mean));
+        let scores = series.scores().unwrap_or_default();
+        let mean = scores.statistic(Aggregate::Mean);
+        let [low, high] = ends(mean.and_then(|mean| mean.interval));
         Self::Curve {
             environment,
             metric: metric.to_owned(),
             experiment: series.label.clone(),
             runs: series.runs.len(),
-            runs_at_end: values.len(),
+            runs_at_end: end.as_ref().map_or(0, |end| end.values.len()),
             end: end.as_ref().and_then(|end| finite(end.steps)),
             first_end: end.as_ref().and_then(|end| end.first_end),
-            mean: finite(stats::mean(values)),
+            budget: series.score.as_ref().map(|score| score.budget),
+            mean: mean.and_then(|mean| finite(mean.value)),
             low,
             high,
-            iqm: finite(stats::iqm(values)),
+            iqm: scores.statistic(Aggregate::Iqm).and_then(|iqm| finite(iqm.value)),
         }
     }
 }

@@ -21,7 +21,7 @@ pub enum SweepLine {
         trials: usize,
         /// Folder of their folders
         folder: String,
-        /// Metric whose last value is a trial's score
+        /// Metric of which a trial's score is the value at its budget
         metric: String,
     },
     /// A trial, the best one first; in order of their names where nothing is trained.
@@ -30,6 +30,8 @@ pub enum SweepLine {
         trial: String,
         /// Settings that were tried, by their keys
         settings: BTreeMap<String, Value>,
+        /// Environment steps after which the score is taken: the most that all trials of its rung reached
+        budget: Option<f64>,
         /// Mean score over seeds; none without a score of each seed
         score: Option<f64>,
         /// Lower end of the score's 95 % bootstrap interval; none of a single seed

@@ -6,6 +6,8 @@ use std::io::{self, BufRead, Read as _};
 
 /// Longest line that is read; a longer one is damage and is never held in memory.
 const LONGEST: u64 = 1 << 20;
+/// The byte order mark of UTF-8.
+const MARK: &[u8] = "\u{feff}".as_bytes();
 /// Most values of a row of JSON; runs have some dozens.
 const MOST: usize = 1000;
 
@@ -52,7 +54,7 @@ impl TextRow {
             let text = texts.next()?;
             if is_number(text) {
                 cells.push((name.clone(), text.to_owned()));
-            } else if !["", "inf", "-inf"].contains(&text) {
+            } else if !text.is_empty() && !is_infinite(text) {
                 return None;
             }
         }
@@ -103,6 +105,12 @@ fn is_number(text: &str) -> bool {
     text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) && text.parse::<f64>().is_ok_and(f64::is_finite)
 }
 
+/// Tells whether `text` is an infinite number, written as such or larger than any that there is.
+#[must_use]
+pub fn is_infinite(text: &str) -> bool {
+    text.parse::<f64>().is_ok_and(f64::is_infinite)
+}
+
 /// One line of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line<'a> {
@@ -140,6 +148,7 @@ impl<R: BufRead> Lines<R> {
     /// Any IO error.
     pub fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
         self.buffer.clear();
+        let begins = self.at == 0;
         let mut read = self.reader.by_ref().take(LONGEST).read_until(b'\n', &mut self.buffer)? as u64;
         if read == 0 {
             return Ok(None);
@@ -155,7 +164,10 @@ impl<R: BufRead> Lines<R> {
             self.at += read;
         }
         self.buffer.pop();
-        let text = std::str::from_utf8(&self.buffer);
+        // Editors and other systems end lines with two characters, and begin files with a mark.
+        let line = self.buffer.strip_suffix(b"\r").unwrap_or(&self.buffer);
+        let line = if begins { line.strip_prefix(MARK).unwrap_or(line) } else { line };
+        let text = std::str::from_utf8(line);
         Ok(Some(text.ok().filter(|_| !long).map_or(Line::Damaged, Line::Text)))
     }
 }

@@ -6,6 +6,7 @@ use crate::axis_words::axis_title;
 use crate::curve::{self, Plot, Series};
 use crate::experiments;
 use crate::markup::escaped;
+use crate::score::phrase;
 use toml::Value;
 
 /// Size of a panel; pages make it as wide as there is room.
@@ -44,6 +45,7 @@ fn panel(report: &ReportPage<'_>, env: Option<&Value>, number: usize) -> String 
     let (default, _) = experiments::returns(report.all, env, ["drawn", "draws"]);
     let metric = report.metric.unwrap_or(default);
     let here = report.all.iter().zip(&report.places).filter(|(one, _)| one.env() == env);
+    let task = report.comparison.tasks.iter().find(|task| task.name == name && task.metric == metric);
     let plot = Plot {
         y_label: axis_title(metric),
         series: here
@@ -51,6 +53,7 @@ fn panel(report: &ReportPage<'_>, env: Option<&Value>, number: usize) -> String 
                 label: report.comparison.methods[*place].clone(),
                 runs: one.runs.iter().map(|run| run.curve(metric).to_vec()).collect(),
                 color: Some(*place),
+                score: task.map(|task| task.at_budget(*place)),
                 ..Series::default()
             })
             .collect(),
@@ -61,5 +64,7 @@ fn panel(report: &ReportPage<'_>, env: Option<&Value>, number: usize) -> String 
         Some(sheet) => sheet.svg_in_page(&label, &format!("curve{number}")),
         None => format!("<p class=\"none\">No run has a value of {} yet.</p>\n", escaped(metric)),
     };
+    let score = task.map_or_else(String::new, |task| format!("; numbers: {}", phrase(metric, task.budget.steps)));
+    let name = format!("{name}{score}");
     format!("<figure><figcaption>{}</figcaption>\n{drawn}</figure>\n", escaped(&name))
 }

@@ -40,7 +40,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Stop> {
 pub fn read_text(path: &Path) -> Result<Vec<u8>, Stop> {
     let meta = meta_of(path)?;
     // A pipe or a device has no size; what it gives is bounded all the same.
-    take(path, meta.len(), MAX_TEXT)
+    take(path, meta.len(), MAX_TEXT).map(unmarked)
 }
 
 /// Reads a text of a run folder: a regular file, as pipes and devices may have no end.
@@ -48,7 +48,16 @@ pub fn read_text(path: &Path) -> Result<Vec<u8>, Stop> {
 /// # Errors
 /// As [`read_text`].
 pub fn read_own_text(path: &Path) -> Result<Vec<u8>, Stop> {
-    take(path, regular(path)?.len(), MAX_TEXT)
+    take(path, regular(path)?.len(), MAX_TEXT).map(unmarked)
+}
+
+/// A text without the byte order mark with which some editors begin files.
+fn unmarked(mut text: Vec<u8>) -> Vec<u8> {
+    let mark = "\u{feff}".as_bytes();
+    if text.starts_with(mark) {
+        text.drain(..mark.len());
+    }
+    text
 }
 
 fn meta_of(path: &Path) -> Result<Metadata, Stop> {

@@ -3,36 +3,41 @@
 use super::StudyPart;
 use crate::columns::aligned;
 use crate::comparison::aggregate::Aggregate;
-use crate::comparison::bootstrap::estimate;
-use crate::history::History;
+use crate::comparison::task::Task;
+use crate::comparison::tasks::tasks;
+use crate::experiments::{Experiment, Run};
+use crate::metrics::ENV_STEPS;
+use crate::score::phrase;
 use crate::stats::{NONE, interval_text};
 
-/// Resamples of each interval.
-const RESAMPLES: usize = 10_000;
-
-/// The lines of the table: for each part its runs, and the mean over seeds of the last evaluation (of training
-/// episodes, where nothing was evaluated), with a 95 % bootstrap interval.
+/// The lines of the table: for each part its runs, and the mean of their scores with a 95 % bootstrap interval. Scores
+/// are those of `compare`: below the table is what they are on each environment.
 #[must_use]
 pub fn table(parts: &[StudyPart]) -> Vec<String> {
-    let head = ["environment", "algorithm", "runs", "return", "95 % interval"];
+    let experiment = |part: &StudyPart| {
+        let folders = part.runs.iter().map(|run| run.folder.as_path());
+        let runs: Vec<Run> = folders.filter_map(|folder| Run::read(folder, ENV_STEPS, &[]).ok()).collect();
+        Experiment { config: runs.first().map(|run| run.config.clone()).unwrap_or_default(), runs }
+    };
+    let (begun, places): (Vec<Experiment>, Vec<usize>) =
+        parts.iter().map(experiment).zip(0..).filter(|(one, _)| !one.runs.is_empty()).unzip();
+    let mut notes = Vec::new();
+    // A study in which nothing was measured has no scores.
+    let tasks = tasks(&begun, &places, parts.len(), None, &mut notes).unwrap_or_default();
+    let head = ["environment", "algorithm", "runs", "score", "95 % interval"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
-    for part in parts {
+    for (place, part) in parts.iter().enumerate() {
         let setup = &part.plan.setup;
-        let histories: Vec<History> =
-            part.runs.iter().filter_map(|run| History::load(&run.folder, u64::MAX).ok()).collect();
-        let evaluations: Vec<f64> = histories.iter().filter_map(History::last_evaluation).collect();
-        let returns: Vec<f64> = histories.iter().filter_map(History::last_return).collect();
-        let scores = if evaluations.is_empty() { returns } else { evaluations };
-        let (value, interval) = match scores.is_empty() {
-            true => (NONE.to_owned(), NONE.to_owned()),
-            false => {
-                let methods = [scores];
-                let found = estimate(&[&methods[..]], RESAMPLES, |all| vec![Aggregate::Mean.of(&all[0])]);
-                (format!("{:.1}", found[0].value), interval_text(found[0].interval, 1))
-            }
-        };
+        let mut scores = tasks.iter().map(|task| task.at_budget(place));
+        let mean = scores.find_map(|scores| scores.statistic(Aggregate::Mean));
+        let value = mean.map_or_else(|| NONE.to_owned(), |mean| format!("{:.2}", mean.value));
+        let interval = interval_text(mean.and_then(|mean| mean.interval), 2);
         let runs = format!("{} of {}", part.finished(), part.runs.len());
         rows.push(vec![setup.env.spec().name.clone(), setup.algorithm.name.to_owned(), runs, value, interval]);
     }
-    aligned(&rows, |column| column >= 2)
+    let mut lines = aligned(&rows, |column| column >= 2);
+    let score = |task: &Task| format!("score on {}: {}", task.name, phrase(&task.metric, task.budget.steps));
+    lines.extend(tasks.iter().map(score));
+    lines.extend(notes);
+    lines
 }

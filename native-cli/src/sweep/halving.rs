@@ -81,6 +81,7 @@ pub fn ranked(trials: &[usize], scores: &[Score], goal: Goal) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::score::Scores;
 
     #[test]
     fn rungs_are_those_of_the_paper() {
@@ -96,7 +97,7 @@ mod tests {
     #[test]
     fn the_best_go_on() {
         let mut scores: Vec<Score> = [3.0, f64::NAN, 9.0, 9.0, 5.0, 1.0, 2.0]
-            .map(|value| Score { seeds: vec![value], ..Score::default() })
+            .map(|value| Score { at: Scores { budget: 9.0, values: vec![value] }, ..Score::default() })
             .to_vec();
         let all: Vec<usize> = (0..7).collect();
         assert_eq!(survivors(&all, &scores, 3, Goal::Max), [2, 3]);

@@ -73,11 +73,17 @@ fn by_name(lines: &[Value]) -> BTreeMap<String, [Value; 3]> {
 fn statistics_of_real_runs_are_those_of_rliable() {
     let dir = sandbox();
     let runs = golden::load("rliable_runs.json");
+    let points = |run: &Value| -> Vec<(f64, f64)> {
+        golden::items(run).iter().map(|p| (golden::number(&p[0]), golden::number(&p[1]))).collect()
+    };
     for env in ["cartpole", "pendulum"] {
+        let all = ["ppo", "a2c"].iter().flat_map(|method| golden::items(&runs[env][*method]));
+        let budget = all.map(|run| points(run).last().unwrap().0).fold(f64::INFINITY, f64::min);
         for method in ["ppo", "a2c"] {
             for (seed, run) in golden::items(&runs[env][method]).iter().enumerate() {
-                let points: Vec<(f64, f64)> =
-                    golden::items(run).iter().map(|p| (golden::number(&p[0]), golden::number(&p[1]))).collect();
+                // The statistics that are kept are of the last values until half of the budget and until all of it.
+                let last = |steps: f64| points(run).into_iter().rev().find(|(x, _)| *x <= steps).unwrap().1;
+                let points = [budget / 2.0, budget].map(|steps| (steps, last(steps)));
                 make_run(&dir, &format!("r/{method}-{env}-{seed}"), &config(method, env, seed), &points);
             }
         }

@@ -27,9 +27,11 @@ mod particles;
 mod pictures;
 mod report;
 mod resume;
+mod scores;
 mod segments;
 mod study;
 mod sweep;
+mod text_files;
 mod warm_start;
 mod watch;
 
