@@ -6,9 +6,9 @@ and go on, and makes each step by this project's environment as well, from the s
 Prints the largest errors in one step, and how many contacts, limits and ends occurred. Exits with 1 where an error is
 above its bound, or where a contact or limit that a rollout must meet did not occur. With `--episodes`, the trained
 policies instead play whole episodes in both, from the same first states, in single precision here; it exits with 1
-where mean returns differ by more than 5 % and by more than two standard errors of the paired differences. With `--pairs`,
-uniform actions play so many episodes in both from the same first states, here in f64 from this project's own states,
-and as many from the first states that each side draws; `mujoco_pairs.py` says what is compared and when it exits with 1.
+where mean returns differ by more than 5 % and by more than two standard errors of the paired differences. With
+`--pairs`, uniform actions play so many episodes in both from the same first states, in f64 here, and as many from
+first states that each side draws; `mujoco_pairs.py` says what is compared and when it exits with 1.
 
 Where each task changes a body, MuJoCo's model is changed as well, by another task every so many steps; what follows
 from its numbers is computed anew (`mj_setConst`).
@@ -370,8 +370,12 @@ def main():
         named = [(name, weights) for name in args.env or trained for weights in enumerate(trained.get(name, []), 1)]
         agree = [transfer(program, name, *weights, args.episodes, args.seed) for name, weights in named]
         sys.exit(int(not all(agree)))
-    if args.pairs:
+    if args.pairs is not None:
         named = args.env or [name for name in ENVIRONMENTS if not name.endswith("rand-params")]
+        if any(name.endswith("rand-params") for name in named):
+            parser.error("--pairs: bodies that tasks change are compared by steps only; leave them out")
+        if args.pairs < 2:
+            parser.error(f"--pairs {args.pairs}: expected at least 2 episodes")
         agree = [compare(program, name, args.pairs, args.seed) for name in named for compare in (pairs, distributions)]
         sys.exit(int(not all(agree)))
     print(f"mujoco {mujoco.__version__}, gymnasium {gymnasium.__version__}; errors of one step, median and largest")

@@ -1,9 +1,9 @@
 """Whole episodes of uniform actions in MuJoCo and here, for `compare-mujoco.py --pairs N`.
 
-`pairs` plays each episode in both from the same first state with the same actions, MuJoCo with tolerance 0, and here in
-f64. It prints the largest error of single steps from MuJoCo's states, the largest distance of states along whole
-episodes, each of which goes its own way, and the mean difference of returns. It fails where a single step is off by more
-than 1e-9, or where the mean difference is above three standard errors and above what rounding makes.
+`pairs` plays each episode in both from the same first state with the same actions, MuJoCo with tolerance 0, and here
+in f64. It prints the largest error of single steps from MuJoCo's states, that of states along whole episodes, in which
+each side goes on from its own, and the mean difference of returns. It fails where a single step is off by more than
+1e-9, or where the mean difference is above three standard errors and above what rounding makes.
 
 `distributions` compares what pairs cannot see: first states that each side draws for itself, and the returns of uniform
 actions from them, in Gymnasium as it is made. It prints how many standard errors means and variances differ by, and
@@ -50,12 +50,12 @@ class Program:
 
     def __init__(self, program, name):
         self.program, self.name = program, name
-        self.state, self.action, self.seen, tasks = map(int, self.run("sizes").split())
-        assert tasks == 0, f"{name}: tasks are not compared by episodes"
+        self.state, self.action, self.seen, _ = map(int, self.run("sizes").split())
 
     def run(self, *arguments, records=None):
         given = b"" if records is None else np.ascontiguousarray(records, dtype=float).tobytes()
-        return subprocess.run([self.program, self.name, *arguments], input=given, capture_output=True, check=True).stdout
+        command = [self.program, self.name, *arguments]
+        return subprocess.run(command, input=given, capture_output=True, check=True).stdout
 
     def steps(self, records):
         """A row of state, observation, reward and end for each record of a state and an action."""
@@ -140,7 +140,8 @@ def pairs(program, name, episodes, seed):
     agree = abs(mean) <= max(3 * error, ROUNDING * (1 + abs(np.mean(returns))))
     print(
         f"{name}: {episodes} episodes from the same first states, {steps} steps ({time.perf_counter() - since:.0f} s)\n"
-        f"  single steps: state {single[0]:.1e}, observation {single[1]:.1e}, reward {single[2]:.1e}, {ends} ends differ\n"
+        f"  single steps: state {single[0]:.1e}, observation {single[1]:.1e}, reward {single[2]:.1e}, "
+        f"{ends} ends differ\n"
         f"  along episodes: state {along[0]:.1e}, observation {along[1]:.1e}, reward {along[2]:.1e}\n"
         f"  return in MuJoCo {np.mean(returns):.4f}, difference {mean:.1e} ± {error:.1e}, "
         f"largest {np.abs(differences).max():.1e}",
