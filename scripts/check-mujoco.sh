@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compares single steps of bodies with those of real MuJoCo: check-mujoco.sh [ARGUMENT…], which are those of
-# tests/compare-mujoco.py.
+# Compares steps, episodes and first states of bodies with those of real MuJoCo: check-mujoco.sh [ARGUMENT…], which
+# are those of tests/compare-mujoco.py.
 #
 # It needs python3 with venv and pip, and makes an environment of its own for MuJoCo and Gymnasium.
 set -euo pipefail

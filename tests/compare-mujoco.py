@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Compares steps of bodies with MuJoCo's: compare-mujoco.py [--steps N] [--episodes N] [ENV ...].
+"""Compares steps of bodies with MuJoCo's: compare-mujoco.py [--steps N] [--episodes N] [--pairs N] [ENV ...].
 
 Steps real MuJoCo through Gymnasium along rollouts of uniform, held and trained actions, and of bodies that have fallen
 and go on, and makes each step by this project's environment as well, from the same state and from its own warm start.
 Prints the largest errors in one step, and how many contacts, limits and ends occurred. Exits with 1 where an error is
 above its bound, or where a contact or limit that a rollout must meet did not occur. With `--episodes`, the trained
 policies instead play whole episodes in both, from the same first states, in single precision here; it exits with 1
-where mean returns differ by more than 5 % and by more than two standard errors of the paired differences.
+where mean returns differ by more than 5 % and by more than two standard errors of the paired differences. With
+`--pairs`, uniform actions play so many episodes in both from the same first states, in f64 here, and as many from
+first states that each side draws; `mujoco_pairs.py` says what is compared and when it exits with 1.
 
 Where each task changes a body, MuJoCo's model is changed as well, by another task every so many steps; what follows
 from its numbers is computed anew (`mj_setConst`).
@@ -24,21 +26,10 @@ import time
 import gymnasium
 import mujoco
 import numpy as np
+from mujoco_pairs import ENVIRONMENTS, distributions, pairs, state_of
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# The name here, and that of Gymnasium.
-ENVIRONMENTS = {
-    "inverted-pendulum": "InvertedPendulum",
-    "inverted-double-pendulum": "InvertedDoublePendulum",
-    "reacher": "Reacher",
-    "swimmer": "Swimmer",
-    "hopper": "Hopper",
-    "walker2d": "Walker2d",
-    "hopper-rand-params": "Hopper",
-    "walker2d-rand-params": "Walker2d",
-    "half-cheetah": "HalfCheetah",
-}
 # Bounds of errors: of states, and of observations and rewards.
 STATE, SEEN = 1e-11, 1e-8
 # The bound of states of bodies that have fallen, or that a task has changed.
@@ -246,15 +237,6 @@ def rollout(program, name, policy, steps, seed, fallen):
     return env, rows
 
 
-def state_of(name, qpos, qvel, qacc):
-    """Our state of MuJoCo's."""
-    if name == "reacher":  # joints 0 and 1 are the arm, 2 and 3 the target; the fingertip is not read
-        return np.concatenate([qpos[:2], qvel[:2], qacc[:2], qpos[2:], [0, 0]])
-    if name == "inverted-double-pendulum":  # nor is the force
-        return np.concatenate([qpos, qvel, qacc, [0]])
-    return np.concatenate([qpos, qvel, qacc])
-
-
 def ours(program, name, rows, precision):
     sizes = subprocess.run([program, name, "sizes"], capture_output=True, text=True, check=True).stdout.split()
     state, action, seen, task = map(int, sizes)
@@ -370,6 +352,7 @@ def main():
     parser.add_argument("env", nargs="*", metavar="ENV", help="environments; all by default")
     parser.add_argument("--steps", type=int, default=2000, help="steps of each rollout [default: 2000]")
     parser.add_argument("--episodes", type=int, help="play so many episodes with each trained policy")
+    parser.add_argument("--pairs", type=int, help="play so many episodes with uniform actions, and so many resets")
     parser.add_argument("--seed", type=int, default=1234)
     parser.add_argument("--precision", choices=["f64", "f32"], default="f64")
     parser.add_argument("--program", help="the built steps-under-test")
@@ -386,6 +369,14 @@ def main():
     if args.episodes:
         named = [(name, weights) for name in args.env or trained for weights in enumerate(trained.get(name, []), 1)]
         agree = [transfer(program, name, *weights, args.episodes, args.seed) for name, weights in named]
+        sys.exit(int(not all(agree)))
+    if args.pairs is not None:
+        named = args.env or [name for name in ENVIRONMENTS if not name.endswith("rand-params")]
+        if any(name.endswith("rand-params") for name in named):
+            parser.error("--pairs: bodies that tasks change are compared by steps only; leave them out")
+        if args.pairs < 2:
+            parser.error(f"--pairs {args.pairs}: expected at least 2 episodes")
+        agree = [compare(program, name, args.pairs, args.seed) for name in named for compare in (pairs, distributions)]
         sys.exit(int(not all(agree)))
     print(f"mujoco {mujoco.__version__}, gymnasium {gymnasium.__version__}; errors of one step, median and largest")
     head = f"{'environment':26}{'actions':10}{'state':>14}{'observation':>14}{'reward':>10}{'ends':>12}"

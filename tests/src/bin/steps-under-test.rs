@@ -6,7 +6,10 @@
 //! numbers a state, an action, an observation and a task have, and `steps-under-test ENV task` the name and the
 //! range of each number of a task, one per line. `steps-under-test ENV play` reads a linear policy, a row of
 //! weights and a constant for each number of an action, and then first states; it plays an episode from each in
-//! single precision and writes its return and its length.
+//! single precision and writes its return and its length. `steps-under-test ENV resets N SEED` writes N first states,
+//! drawn in single precision as for training. `steps-under-test ENV episodes` reads records of a first state and as
+//! many actions as an episode has steps at most, plays each from its own states, and writes for each step what it
+//! writes for single steps; zeros follow a step that ended the episode.
 
 #![forbid(unsafe_code)]
 
@@ -22,6 +25,12 @@ fn run(args: &[String]) -> Result<(), Box<dyn std::error::Error>> {
         println!("{state} {action} {} {}", env.spec().observation.len(), env.spec().task.len());
         return Ok(());
     }
+    if args.get(1).is_some_and(|word| word == "resets") {
+        let [episodes, seed] = [2, 3].map(|at| args.get(at).and_then(|word| word.parse().ok()));
+        let (episodes, seed) = episodes.zip(seed).ok_or("expected a number of first states and a seed")?;
+        let drawn = (0..episodes).map(|element| env.reset::<f32>(&[], [seed, 1], element));
+        return write(&drawn.collect::<Result<Vec<_>, _>>()?.concat().into_iter().map(f64::from).collect::<Vec<_>>());
+    }
     if args.get(1).is_some_and(|word| word == "task") {
         env.spec().task.iter().for_each(|dim| println!("{} {} {}", dim.name, dim.low, dim.high));
         return Ok(());
@@ -32,6 +41,9 @@ fn run(args: &[String]) -> Result<(), Box<dyn std::error::Error>> {
     let numbers: Vec<f64> = input.as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect();
     if args.get(1).is_some_and(|word| word == "play") {
         return write(&play(&env, &numbers)?);
+    }
+    if args.get(1).is_some_and(|word| word == "episodes") {
+        return write(&episodes(&env, &numbers)?);
     }
     let mut out = Vec::new();
     for record in numbers.chunks_exact(state + action + env.spec().task.len()) {
@@ -76,6 +88,28 @@ fn play(env: &EnvDef, numbers: &[f64]) -> Result<Vec<f64>, Box<dyn std::error::E
             }
         }
         out.extend([sum, length as f64]);
+    }
+    Ok(out)
+}
+
+/// Steps of episodes with given actions: state, observation, reward and end of each, and zeros after an end.
+fn episodes(env: &EnvDef, numbers: &[f64]) -> Result<Vec<f64>, Box<dyn std::error::Error>> {
+    let (state, action, horizon) = (env.state_len(), env.spec().action.dim(), env.spec().horizon);
+    let row = state + env.spec().observation.len() + 2;
+    let mut out = Vec::new();
+    for (episode, record) in numbers.chunks_exact(state + action * horizon).enumerate() {
+        let (first, actions) = record.split_at(state);
+        let mut s = first.to_vec();
+        for a in actions.chunks_exact(action) {
+            let step = env.step(&s, a, &[], [0, 0], 0)?;
+            out.extend(step.state.iter().chain(&step.observation));
+            out.extend([step.reward, f64::from(u8::from(step.terminated))]);
+            s = step.state;
+            if step.terminated {
+                break;
+            }
+        }
+        out.resize((episode + 1) * horizon * row, 0.0);
     }
     Ok(out)
 }
