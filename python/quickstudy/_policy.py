@@ -204,8 +204,8 @@ class Policy:
             self._told = True
             resets = ", or reset() where an episode begins" if self._needs_no_outcome else ""
             warnings.warn(
-                f"this policy of {self.algorithm} remembers earlier steps, also those of another episode: call observe() "
-                f"after each act(){resets}",
+                f"this policy of {self.algorithm} remembers earlier steps, also those of another episode: "
+                f"call observe() after each act(){resets}",
                 stacklevel=3,
             )
         self._acts += 1

@@ -32,7 +32,6 @@ class ManyChoices:
     shape: tuple[int, ...] | None = None  # of actions; None for a vector
 
 
-
 @dataclass(frozen=True)
 class Box:
     """Vectors of numbers, each between its `low` and its `high`; those that are `whole` are whole numbers."""
@@ -165,9 +164,9 @@ def of_object(space: Any) -> Space:
         return space
     if hasattr(space, "nvec"):
         start, counts = np.ravel(getattr(space, "start", 0)), tuple(np.ravel(space.nvec).tolist())
-        dtype = np.dtype(getattr(space, "dtype", np.int64))
-        dtype = "int64" if np.can_cast(np.int64, dtype) else dtype.name
-        return ManyChoices(counts, tuple(start.tolist()) if start.any() else (), dtype, _unless_vector(space.nvec))
+        given = np.dtype(getattr(space, "dtype", np.int64))
+        name = "int64" if np.can_cast(np.int64, given) else given.name
+        return ManyChoices(counts, tuple(start.tolist()) if start.any() else (), name, _unless_vector(space.nvec))
     if type(space).__name__ == "MultiBinary":
         return ManyChoices((2,) * int(np.prod(space.shape)), shape=_unless_vector(np.empty(space.shape)))
     if hasattr(space, "low") and hasattr(space, "high"):

@@ -133,7 +133,12 @@ def test_a_policy_of_shifted_choices_plays_what_it_has_learned() -> None:
 def test_a_space_that_contradicts_the_file_is_refused() -> None:
     spaces = gymnasium.spaces
     for action, others in {
-        "choice": [spaces.Discrete(3), spaces.Discrete(3, start=1), spaces.Discrete(4, start=-1), quickstudy.Choices(3)],
+        "choice": [
+            spaces.Discrete(3),
+            spaces.Discrete(3, start=1),
+            spaces.Discrete(4, start=-1),
+            quickstudy.Choices(3),
+        ],
         "choices": [spaces.MultiDiscrete([2, 3]), spaces.MultiDiscrete([3, 2], start=np.array([5, -1]))],
         "bits": [spaces.MultiBinary(4), spaces.MultiBinary((4, 1))],
         "vector": [spaces.Box(-1, 2, (3,)), spaces.Box(-1, 1, (2,)), spaces.Discrete(3)],

@@ -123,10 +123,7 @@ def test_actions_are_in_boxes_of_each_type(action: str, algorithm: str) -> None:
     for obs in 20.0 * np.random.default_rng(1).standard_normal((50, 2)):
         for deterministic in (True, False):
             assert space.contains(given.act(obs, deterministic))
-            assert alone.act(obs, deterministic).dtype == (np.int64 if whole else np.float32)
-        expected = alone.act(obs)
-        if action in ("tenth", "few"):  # the others' types have another name
-            assert space.contains(expected)
-        found = model.act([obs])[0]
-        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+            assert space.contains(alone.act(obs, deterministic))
+        expected, found = alone.act(obs), model.act([obs])[0]
+        np.testing.assert_allclose(found, expected, rtol=1e-3 if action == "half" else 1e-5, atol=1e-6)
         assert ((found >= space.low) & (found <= space.high)).all()

@@ -20,7 +20,7 @@ import numpy as np
 
 
 class Recalls(gymnasium.Env):
-    """Shows a bit, -1 or 1, then nothing; the fifth observation asks for it, and 1 is given for the bit as the action."""
+    """Shows a bit, -1 or 1, then nothing. The fifth observation asks for it, and pays 1 if the action is the bit."""
 
     observation_space = gymnasium.spaces.Box(-1, 1, (2,), np.float32)
     action_space = gymnasium.spaces.Discrete(2)

@@ -14,8 +14,8 @@ const SMALL = "--steps 256 --threads 1 --eval-every 0 --set envs=2 --set hidden=
 const SEEN = [0, 1, 2, 3, 4].map((t) => [Math.sin(t + 1), Math.cos(3 * t), 2 * Math.sin(5 * t)]);
 
 /**
- * Trains, and gives the actions of the model for observations, one after the other, and the tensors of the policy. A new
- * episode begins where `null` stands in place of an observation.
+ * Trains, and gives the actions of the model for observations, one after the other, and the tensors of the policy. A
+ * new episode begins where `null` stands in place of an observation.
  */
 async function actions(settings, seen) {
   let found;

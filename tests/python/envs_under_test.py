@@ -37,7 +37,9 @@ SPACES = {
     "multibinary": spaces.MultiBinary(3),
     "binaries": spaces.MultiBinary((2, 2)),
     "number": spaces.Box(-1, 1, (), np.float32),
-    "nested": spaces.Dict({"z": spaces.Dict({"b": spaces.Discrete(2), "a": spaces.Box(0, 1, (1,))}), "c": spaces.Discrete(2)}),
+    "nested": spaces.Dict(
+        {"z": spaces.Dict({"b": spaces.Discrete(2), "a": spaces.Box(0, 1, (1,))}), "c": spaces.Discrete(2)}
+    ),
     "dict": spaces.Dict({"b": spaces.Box(0, 1, (2,), np.float32), "a": spaces.Discrete(3)}),
     "tuple": spaces.Tuple((spaces.Discrete(2), spaces.Box(0, 1, (1,), np.float32))),
     "picture": spaces.Box(0, 255, (4, 4, 3), np.uint8),

@@ -313,8 +313,8 @@ pub struct EnvSpec {
 }
 
 impl EnvSpec {
-    /// Tells whether a policy that was trained in it may act in another one: the sizes are the same, and so are the order
-    /// of what is seen and, as far as this one says it, the form of actions.
+    /// Tells whether a policy that was trained in it may act in another one: the sizes are the same, and so are the
+    /// order of what is seen and, as far as this one says it, the form of actions.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         self.observation.len() == other.observation.len()
             && self.moved(other).is_none()
@@ -323,8 +323,8 @@ impl EnvSpec {
             && (self.action_form.is_none() || self.action_form == other.action_form)
     }
 
-    /// The first number of an observation that another spec has elsewhere, where both have the same numbers. Other names
-    /// may come from another version.
+    /// The first number of an observation that another spec has elsewhere, where both have the same numbers. Other
+    /// names may come from another version.
     pub(crate) fn moved(&self, other: &Self) -> Option<usize> {
         let names = |spec: &Self| spec.observation.iter().map(|dim| dim.name.clone()).collect::<Vec<_>>();
         let (mut own, mut others) = (names(self), names(other));
