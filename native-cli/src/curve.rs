@@ -28,7 +28,8 @@ pub struct Series {
     /// Number of its colour; its place in the plot if there is none. Lines of the same number in
     /// several plots share an entry of the legend.
     pub color: Option<usize>,
-    /// The scores of its runs, whose mean is written at their budget; without them the last value is, at the line's end.
+    /// The scores of its runs, whose mean is written at their budget; without them the last value is written at the
+    /// line's end.
     pub score: Option<Scores>,
     /// Its line with an interval, where these are not the mean of its runs and that of it.
     pub band: Option<Band>,

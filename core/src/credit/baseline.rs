@@ -194,8 +194,8 @@ pub fn least_squares_weights(features: Tensor, targets: Tensor, regularisation: 
     least_squares_at(features, targets, one, regularisation)
 }
 
-/// The residuals of the targets, then those of √r · 1; if there are asked rows, those of √r · 1, of the targets, then of
-/// these.
+/// The residuals of the targets, then those of √r · 1; if there are asked rows, those of √r · 1, of the targets, then
+/// of these.
 #[track_caller]
 fn orthogonalised(features: Tensor, targets: Tensor, asked: Option<Tensor>, regularisation: f64) -> Tensor {
     let (k, rows, n) = (features.size(0), features.size(1), features.size(2));

@@ -225,7 +225,6 @@ impl Pearl {
         if room.most == 0 {
             return None;
         }
-
         let policy = self.nets.policy(infers);
         let cast = Cast { policy: &policy, acting, rows: [seeds * m, 1] };
         let steps = it.episodes(cast, tasks, row_keys(key, m), amount, room).steps;

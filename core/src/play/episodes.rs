@@ -11,9 +11,9 @@ use crate::tensor::{Named, Tree, fail, scan_tree, scan_tree_until};
 use crate::{Error, Tensor};
 
 impl Iteration<'_> {
-    /// Plays whole episodes in each environment, one after the other, beginning with new ones: as many steps as there is
-    /// `room` for, of which those after the last episode are not valid. The rows are S seeds with M tasks each, or the
-    /// tasks of all seeds with some environments each.
+    /// Plays whole episodes in each environment, one after the other, beginning with new ones: as many steps as there
+    /// is `room` for, of which those after the last episode are not valid. The rows are S seeds with M tasks each, or
+    /// the tasks of all seeds with some environments each.
     #[track_caller]
     pub fn episodes(
         &mut self,
@@ -74,7 +74,7 @@ impl Iteration<'_> {
             EnvPlace::Device(env) => {
                 let play = Play { env, policy, acting, how: How::Explore, rows, tasks, keys };
                 let lasting = noise.then(|| play.lasting()).flatten();
-                let Trial { played, unfinished } = play.trial(play.begin(), (amount, room.steps), lasting);
+                let PlayedTrial { played, unfinished } = play.trial(play.begin(), (amount, room.steps), lasting);
                 if room.is_limited() {
                     self.expect_room(unfinished, played.steps.valid);
                 }
@@ -115,7 +115,7 @@ impl Play<'_> {
     }
 
     #[track_caller]
-    fn trial(&self, from: Running, amount: (Amount, usize), lasting: Option<Tensor>) -> Trial {
+    fn trial(&self, from: Running, amount: (Amount, usize), lasting: Option<Tensor>) -> PlayedTrial {
         let step = |t: Tensor, from: &Running, episode: [Tensor; 2], ()| self.stepped(t, from, Some(episode), lasting);
         self.agent().trial(from, amount, &(), step)
     }
@@ -143,7 +143,7 @@ impl Agent<'_> {
         (amount, steps): (Amount, usize),
         xs: &X,
         step: impl FnOnce(Tensor, &Running, [Tensor; 2], X) -> StepOutcome,
-    ) -> Trial {
+    ) -> PlayedTrial {
         let none = word(0).broadcast_to(&self.rows);
         // The steps of whole episodes so far, if the amount depends on them.
         let whole = (!matches!(amount, Amount::Episodes(_))).then_some(none);
@@ -158,12 +158,12 @@ impl Agent<'_> {
             ((one.next, (episode + over, whole)), one.steps)
         });
         let played = constant(Experience { steps: steps.unwrap_or_else(Steps::poison), cut_obs: None, next });
-        Trial { played, unfinished: unfinished(amount, episode, whole) }
+        PlayedTrial { played, unfinished: unfinished(amount, episode, whole) }
     }
 }
 
 /// Whole episodes that were played, and 1 where others would follow that count, u32 `[K, N]`.
-pub(super) struct Trial {
+pub(super) struct PlayedTrial {
     played: Experience,
     unfinished: Tensor,
 }

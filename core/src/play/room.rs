@@ -4,9 +4,9 @@ use crate::{Error, Result};
 
 /// The steps of each environment for which a play of whole episodes has room.
 ///
-/// What an iteration computes grows with it, and episodes may end long before their time limit. So a trace may have room
-/// for fewer steps than there can be; where a play then needs more, the iteration is made again with more room. Results
-/// do not depend on it: steps behind the last episode count nowhere, and a sum is the same with zeros behind it.
+/// Work and memory of an iteration grow with it, and episodes may end long before their time limit. So a trace may have
+/// room for fewer steps than there can be; where a play then needs more, the iteration is made again with more room.
+/// Results do not depend on it: steps behind the last episode count nowhere, and a sum is the same with zeros behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     /// T, the steps for which there is room.
@@ -30,7 +30,7 @@ impl From<usize> for Room {
     }
 }
 
-/// What plays have needed of the room that a trace has.
+/// The room that plays have needed, of that which a trace has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Needed {
     /// All plays had room, and the longest one has needed this number of steps; 0 if none was limited.

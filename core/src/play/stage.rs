@@ -60,10 +60,10 @@ pub struct Stage {
     saved: Option<Vec<Vec<u8>>>,
     /// The acts that iterations ask for, by stage of the algorithm.
     acts: Vec<Vec<HostAct>>,
-    /// What limited plays of the current iteration have recorded, by the numbers of their acts: if the iteration is made
-    /// again with more room, environments are not.
+    /// Recordings of the current iteration's limited plays, by the numbers of their acts: if the iteration is made again
+    /// with more room, environments are not stepped again.
     recorded: Vec<(usize, Recording)>,
-    /// What the plays of the current iteration have needed of their room.
+    /// The room that the plays of the current iteration have needed.
     needed: Needed,
     /// The number of the current iteration, from 1.
     pub iteration: u32,
@@ -99,8 +99,8 @@ impl Stage {
         self.acts = acts;
     }
 
-    /// What the plays have needed since this was last asked. What they have recorded is kept if the iteration is to be
-    /// made again with more room.
+    /// The room that plays have needed since this was last asked. Their recordings are kept if the iteration is to be
+    /// made again with more.
     pub(crate) fn take_needed(&mut self) -> Needed {
         let needed = std::mem::replace(&mut self.needed, Needed::Steps(0));
         if matches!(needed, Needed::Steps(_)) {

@@ -4,15 +4,15 @@ use super::{Tensor, scan_tree, tree};
 
 /// A sum of f32 numbers, rounded once, and what it lacks: some 48 bits in all.
 ///
-/// s = a + x, then t = s − a and e = (a − (s − t)) + (x − t): a + x = s + e exactly, whichever is larger (Knuth, The Art
-/// of Computer Programming 2, theorem 4.2.2 B). With what was lacking before, e is then divided between both parts
+/// s = a + x, then t = s − a and e = (a − (s − t)) + (x − t): a + x = s + e exactly, whichever is larger (Knuth, The
+/// Art of Computer Programming 2, theorem 4.2.2 B). With what was lacking before, e is then divided between both parts
 /// (Dekker 1971, doi:10.1007/BF01397083). A compiler of shaders that reorders additions, such as Metal's, may leave
 /// nothing of the rest: the sum is then as precise as a plain one.
 #[derive(Clone, Copy, Debug)]
 pub struct CompensatedSum {
     /// The sum, rounded to f32.
     pub sum: Tensor,
-    /// What it lacks, of the same shape.
+    /// The difference of the exact sum to it, of the same shape.
     pub rest: Tensor,
 }
 

@@ -79,8 +79,8 @@ pub struct SweepArgs {
     /// A setting of all trials, gamma=0.9, or the values of one that is tried, gamma=0.9,0.98,0.99; repeatable
     #[arg(long = "set", value_name = "KEY=VALUES")]
     pub settings: Vec<String>,
-    /// Column of metrics.csv whose value at the budget is a trial's score [default: eval/return_mean, or rollout/ep_return_mean
-    /// without evaluations]
+    /// Column of metrics.csv whose value at the budget is a trial's score [default: eval/return_mean, or
+    /// rollout/ep_return_mean without evaluations]
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
     /// Folder of the trials [default: runs and the name of the file, or runs/sweep]

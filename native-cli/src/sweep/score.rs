@@ -78,9 +78,9 @@ pub(super) fn take(
     Ok(())
 }
 
-/// What a score is taken from.
+/// The values of a run from which its score is taken.
 #[derive(Debug, Default)]
-struct Measured {
+struct MeasuredRun {
     steps: u64,
     curve: Vec<(f64, f64)>,
     iteration: f64,
@@ -88,12 +88,12 @@ struct Measured {
 
 impl Scorer {
     /// The values of a run, and the environment steps of its last row.
-    fn read(&self, folder: &Path, rung: Option<u64>) -> Result<Measured, Stop> {
+    fn read(&self, folder: &Path, rung: Option<u64>) -> Result<MeasuredRun, Stop> {
         let path = folder.join(file::CSV);
         let table = Table::read(&path)?;
         table.notes(&path).iter().for_each(|note| say(note));
         if table.columns.is_empty() {
-            return Ok(Measured::default());
+            return Ok(MeasuredRun::default());
         }
         if table.column(&self.metric).is_none() {
             let near = quickstudy_core::closest(&self.metric, table.columns.iter().map(String::as_str));
@@ -107,6 +107,6 @@ impl Scorer {
         let end = rung.and_then(|rung| steps.iter().copied().find(|made| *made >= rung as f64));
         let mut curve = points(&table, ENV_STEPS, &self.metric);
         curve.retain(|(made, _)| end.is_none_or(|end| *made <= end));
-        Ok(Measured { steps: steps.last().copied().unwrap_or(0.0) as u64, curve, iteration: iteration(&table) })
+        Ok(MeasuredRun { steps: steps.last().copied().unwrap_or(0.0) as u64, curve, iteration: iteration(&table) })
     }
 }

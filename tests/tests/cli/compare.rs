@@ -120,7 +120,7 @@ fn the_terminal_has_a_table_for_normalised_and_for_raw_scores() {
     let out = done(dir.run("compare r")).out;
     for part in [
         "8 runs of 2 experiments on 2 environments",
-        "cartpole: eval/return_mean after 3k steps",
+        "cartpole: eval/return_mean at a budget of 3k steps",
         "cartpole: 0 is 22.3 (BENCHMARKS.md",
         "cartpole: 1 is 500 (rl-baselines3-zoo",
         "Normalised scores over cartpole",
@@ -137,7 +137,7 @@ fn the_terminal_has_a_table_for_normalised_and_for_raw_scores() {
     assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
     // Of 100, 200, 300, 400 one is cut at each end; the other method's are all 350.
     let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
-    let raw = words.rsplit("cartpole: eval/return_mean after 3k steps").next().unwrap();
+    let raw = words.rsplit("cartpole: eval/return_mean at a budget of 3k steps").next().unwrap();
     assert!(raw.contains("IQM ppo 4 250.00 [100.00, 400.00] trpo 3 350.00 [350.00, 350.00] mean"), "{out}");
     assert!(words.contains("IQM ppo 1 -5.00 – mean ppo 1 -5.00 –"), "{out}");
     // 350 is above three of four.

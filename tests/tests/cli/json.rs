@@ -50,7 +50,7 @@ fn evaluations_and_curves_say_the_numbers_that_people_see() {
     assert_eq!(dir.run(&format!("{SHORT} --seed 0..2")).code, Some(0));
     let one = "eval runs/cartpole-ppo-s0 --episodes 7";
     let found = lines(&dir, one);
-    expect_types(&found, &[("evaluation", 1), ("policy", 1)]);
+    expect_types(&found, &[("evaluation", 1), ("note", 1), ("policy", 1)]);
     let (people, policy) = (dir.run(one), of(&found, "policy")[0]);
     let said = format!(
         "mean_return {:.4} stderr {:.4} episodes 7",

@@ -61,7 +61,7 @@ fn a_report_holds_curves_statistics_settings_and_how_to_repeat_it() {
         // A panel whose colours follow the page, with both lines and the bands of both.
         "aria-label=\"evaluation return over environment steps on cartpole\"",
         "var(--c0072b2,#0072b2)",
-        "<caption><span>cartpole: eval/return_mean after 2k steps</span></caption>",
+        "<caption><span>cartpole: eval/return_mean at a budget of 2k steps</span></caption>",
         "runs on cartpole end at 2k to 3k steps and are compared at 2k, which all reached",
         "<caption><span>Settings that differ</span></caption>",
         "<th scope=\"row\"><code>algorithm</code></th><td><code>a2c</code></td><td><code>ppo</code></td>",

@@ -43,8 +43,8 @@ fn all_verbs_show_the_same_scores_of_an_unfinished_study() {
     done(&dir, &format!("{} --pause-at 700", STUDY.replace("ppo,a2c", "ppo")));
     // A line of an algorithm that was just begun, in which nothing is measured yet.
     let (budget, scores) = compared(&dir, "s");
-    assert_eq!((budget, scores.len()), (768.0, 2), "{scores:?}");
-    let phrase = "eval/return_mean at a budget of 768 steps";
+    assert_eq!((budget, scores.len()), (640.0, 2), "{scores:?}");
+    let phrase = "eval/return_mean at a budget of 640 steps";
     let text = done(&dir, "compare s").out;
     let plot = done(&dir, "plot s -o x.svg").out;
     let page = {
@@ -57,7 +57,7 @@ fn all_verbs_show_the_same_scores_of_an_unfinished_study() {
     }
     for (label, [mean, interval]) in &scores {
         expect_row(&text, &[label, "2", mean, interval]);
-        expect_row(&plot, &[label, "2", "768", mean, interval]);
+        expect_row(&plot, &[label, "2", "640", mean, interval]);
         expect_row(&study, &["cartpole", label, mean, interval]);
         expect_row(&page, &[mean, interval]);
         let svg = fs::read_to_string(dir.join("x.svg")).unwrap();
@@ -68,7 +68,7 @@ fn all_verbs_show_the_same_scores_of_an_unfinished_study() {
     let curves = lines(&done(&dir, "plot s --json -o x.svg").out);
     let mut curves = curves.iter().filter(|line| line["type"] == "curve");
     assert!(curves.all(|line| {
-        line["budget"] == 768.0
+        line["budget"] == 640.0
             && format!("{:.2}", line["mean"].as_f64().unwrap()) == scores[line["experiment"].as_str().unwrap()][0]
     }));
     // The best snapshot may be another one, and the verb that plays it says so.

@@ -19,7 +19,7 @@ pub(in crate::algo) struct Count {
     /// The number of episodes that ended.
     pub episodes: Tensor,
     /// The sum of their returns.
-    pub returns: CompensatedSum,
+    pub returns: Tensor,
     /// The sum of their lengths.
     pub lengths: Tensor,
 }
@@ -44,7 +44,7 @@ impl Count {
     /// A count, before any episode has ended, of episodes with these numbers of steps (u32) and returns so far.
     pub fn from(steps: Tensor, ep_return: CompensatedSum, discounted: Tensor) -> Count {
         let zero = Tensor::zeros(&discounted.shape());
-        Count { steps, ep_return, discounted, episodes: zero, returns: zero.into(), lengths: zero }
+        Count { steps, ep_return, discounted, episodes: zero, returns: zero, lengths: zero }
     }
 
     /// Counts T more steps with these rewards and ends, `[T, S, N, 1]` each. Also gives each step's discounted return,
@@ -55,14 +55,13 @@ impl Count {
         let (count, of_steps) = scan_tree(reward.size(0), self, &(reward, ends), |_, now: Count, (reward, ends)| {
             let ended = ends.ended();
             let (ep_return, discounted) = (now.ep_return.add(reward), now.discounted * gamma + reward);
-            let of_ended = ep_return.map(|x| ended.select(x, none));
             let length = now.steps + one;
             let next = Count {
                 steps: ended.select(Tensor::constant_u32(0), length),
                 ep_return: ep_return.map(|x| ended.select(none, x)),
                 discounted: ended.select(none, discounted),
                 episodes: now.episodes + ended.to_f32(),
-                returns: now.returns.add(of_ended.sum).add(of_ended.rest),
+                returns: now.returns + ended.select(ep_return.sum, none),
                 lengths: now.lengths + ended.select(length.to_f32(), none),
             };
             (next, (discounted, Metrics::return_where(ended, ep_return)))
@@ -76,6 +75,6 @@ impl Count {
     pub fn metrics(&self, ended: CompensatedSum, [t, s, n]: [usize; 3]) -> Metrics {
         let sum = |x: Tensor| x.sum_keep(1).reshape(&[s, 1]);
         let returns = ended.map(|x| x.permute(&[1, 0, 2, 3]).reshape(&[s, t * n]));
-        Metrics::of_episodes(sum(self.episodes), sum(self.returns.sum), sum(self.lengths)).returns(returns, t * n)
+        Metrics::of_episodes(sum(self.episodes), sum(self.returns), sum(self.lengths)).returns(returns, t * n)
     }
 }
