@@ -6,7 +6,7 @@ use crate::{Error, Result};
 ///
 /// Work and memory of an iteration grow with it, and episodes may end long before their time limit. So a trace may have
 /// room for fewer steps than there can be; where a play then needs more, the iteration is made again with more room.
-/// Results do not depend on it: steps behind the last episode count nowhere, and a sum is the same with zeros behind it.
+/// Results do not depend on it: steps behind the last episode count nowhere, and zeros behind an axis change no sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     /// T, the steps for which there is room.

@@ -60,8 +60,8 @@ pub struct Stage {
     saved: Option<Vec<Vec<u8>>>,
     /// The acts that iterations ask for, by stage of the algorithm.
     acts: Vec<Vec<HostAct>>,
-    /// Recordings of the current iteration's limited plays, by the numbers of their acts: if the iteration is made again
-    /// with more room, environments are not stepped again.
+    /// Recordings of the current iteration's limited plays, by the numbers of their acts: if the iteration is made
+    /// again with more room, environments are not stepped again.
     recorded: Vec<(usize, Recording)>,
     /// The room that the plays of the current iteration have needed.
     needed: Needed,

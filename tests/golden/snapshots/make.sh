@@ -22,8 +22,8 @@ trap 'rm -r "$scratch"' EXIT
 cd "$scratch"
 
 made=
-# ALGORITHM[-CELL|-episodes] ENVIRONMENT STEPS [SETTING…]: STEPS are those of two iterations, of whole episodes of two
-# or more.
+# ALGORITHM[-CELL|-episodes|-hindsight|-scaled] ENVIRONMENT STEPS [SETTING…]: STEPS are those of two iterations, of
+# whole episodes of two or more.
 make() {
   local name=$1 env=$2 steps=$3 settings=() setting
   local algorithm=$name
@@ -33,7 +33,7 @@ make() {
     algorithm=${name%-*}
     settings+=(--set "cell=${name##*-}")
     ;;
-  *-episodes) algorithm=${name%-*} ;;
+  *-episodes | *-hindsight | *-scaled) algorithm=${name%-*} ;;
   esac
   for setting in "${@:4}"; do settings+=(--set "$setting"); done
   "$binary" train "$algorithm" --env "$env" --seed 3 --steps "$steps" --threads 1 --eval-episodes 4 --out run \
@@ -100,6 +100,12 @@ make pearl point-robot 120 hidden=[4] encoder=gru encoder_hidden_sizes=[3] laten
 # Whole episodes, each iteration of which adds other numbers of rows, to a memory that goes round (from format 4 on).
 make dqn-episodes cartpole:time_limit=20 150 hidden=[4,3] envs=2 min_rollouts=4 batch_size=4 learning_starts=10 \
   gradient_steps=3 memory_size=90 n_step=2 prioritised=true target_update_interval=2
+
+# Goals that were reached, with what ended episodes; whole episodes far shorter than their limit; actions in units of
+# their bounds (from format 6 on).
+make dqn-hindsight bit-flip:bits=3 80 hidden=[4] batch_size=4 learning_starts=20 iteration_steps=40 hindsight=0.8
+make ppo-episodes cartpole:time_limit=300 200 hidden=[4] envs=2 min_rollouts=6 minibatches=2 epochs=2
+make ppo-scaled pendulum 32 hidden=[4] envs=2 horizon=8 minibatches=2 epochs=2 scale_actions=true
 
 # All others that there are, by their first preset.
 small=(hidden=[4] units=4 envs=2 horizon=8 minibatches=2 epochs=2 n_samples=6 meta_batch=2 rollouts=2 batch_size=4

@@ -61,11 +61,11 @@ fn evaluations_and_curves_say_the_numbers_that_people_see() {
     assert_eq!(dir.run(&format!("{one} --json")).err, people.out, "lines for people are those without the flag");
 
     let found = lines(&dir, "eval runs --episodes 1 --csv e.csv");
-    expect_types(&found, &[("evaluation", 1), ("policy", 2), ("file", 1), ("summary", 1)]);
+    expect_types(&found, &[("evaluation", 1), ("note", 1), ("policy", 2), ("file", 1), ("summary", 1)]);
     assert_eq!(of(&found, "policy")[0]["return_stderr"], Value::Null, "a single episode has no error");
     assert_eq!(of(&found, "summary")[0]["count"], 2);
     let found = lines(&dir, "eval runs/cartpole-ppo-s0 --episodes 21 --gif e.gif");
-    expect_types(&found, &[("evaluation", 1), ("policy", 1), ("file", 1), ("note", 1)]);
+    expect_types(&found, &[("evaluation", 1), ("policy", 1), ("file", 1), ("note", 2)]);
 
     let found = lines(&dir, "plot runs -o c.svg");
     expect_types(&found, &[("plot", 1), ("curve", 1)]);

@@ -63,7 +63,7 @@ fn check(folder: &Path) {
         block_on(session.step()).unwrap();
     }
     // Returns of episodes were once summed in plain f32: what learns from these has others in their last digits.
-    let of_sums = folder.ends_with("ars");
+    let of_sums = folder.ends_with("format-2/ars");
     let parameters = [&session, &next].map(|session| block_on(session.parameters(0)).unwrap());
     for (i, (got, expected)) in parameters[0].iter().zip(&parameters[1]).enumerate() {
         let same = match (exact, of_sums) {
@@ -110,6 +110,21 @@ fn golden_snapshots_of_format_4_are_read_with_their_segments_and_go_on() {
     assert_kept(&old, &new, "dqn-episodes");
     let session = Session::restore(&Device::cpu(1), &[&new.bytes()]).unwrap();
     assert!(session.steps_made(0) < session.setup().fitted().planned(session.iteration()));
+}
+
+/// Returns have what f32 lacks of them, memories hold what each action led to, and all files are of one format.
+#[test]
+fn golden_snapshots_of_format_6_are_read_and_go_on() {
+    let runs = runs("format-6");
+    assert!(runs.len() >= 32, "{runs:?}");
+    for run in runs {
+        if folder("format-6").join(&run).join("segments").exists() {
+            let [old, new] = check_segments(6, &run);
+            assert!(old.bytes() == new.bytes(), "{run}");
+        } else {
+            check(&folder("format-6").join(run));
+        }
+    }
 }
 
 /// Checks that a newer file has all tensors of an older one, and zeros in those that it lacks.

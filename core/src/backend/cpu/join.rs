@@ -90,7 +90,13 @@ impl Tile {
     /// Write a value to its place in a concatenation. Returns whether this tile writes it, and can.
     fn write_to(&mut self, value: ValueId, place: JoinedPart) -> bool {
         if let Some(terminal) = self.terminals.iter_mut().find(|terminal| terminal.dst == value) {
-            (terminal.dst, terminal.offset, terminal.group) = (place.whole, place.offset, place.width);
+            if place.groups > 1 {
+                if self.groups != place.groups {
+                    return false;
+                }
+                terminal.group = place.width;
+            }
+            (terminal.dst, terminal.offset) = (place.whole, place.offset);
             return true;
         }
         let dst = self.code.iter_mut().find_map(|instr| match instr {
@@ -99,10 +105,14 @@ impl Tile {
         });
         let Some(dst) = dst else { return false };
         // Rows of several groups that share a tile are at one distance in the part, but not in the whole.
-        if place.groups > 1 && (self.groups != place.groups || dst.group != place.size) {
-            return false;
+        if place.groups > 1 {
+            if self.groups != place.groups || dst.group != place.size {
+                return false;
+            }
+            dst.group = place.width;
         }
-        (dst.value, dst.offset, dst.group) = (place.whole, place.offset + dst.offset, place.width);
+        // Groups of the tile that all lie within one part stay as far apart as they are.
+        (dst.value, dst.offset) = (place.whole, place.offset + dst.offset);
         true
     }
 }

@@ -211,7 +211,8 @@ fn iterations_on_the_gpu_are_near_those_of_the_cpu() {
             "hidden = [8]\nbatch_size = 8\nlearning_starts = 12\nmin_rollouts = 3\nenvs = 2\ngradient_steps = 3\n{more}"
         );
         let after = |device: &Device| {
-            let mut session = Session::new(device, &resolve(algorithm, env, &[1, 2], 300, &settings).unwrap()).unwrap();
+            let setup = resolve(algorithm, env, &[1, 2], 3000, &settings).unwrap();
+            let mut session = Session::new(device, &setup).unwrap();
             let first = gpu::theta(&session, 0);
             (0..2).for_each(|_| drop(session.step_blocking().unwrap()));
             (first, gpu::theta(&session, 0), session.steps_made(0))

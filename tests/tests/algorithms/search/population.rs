@@ -64,6 +64,26 @@ fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop
     }
 }
 
+/// Policies of many parameters play in groups of rows, whose returns are written where metrics are joined.
+#[test]
+fn returns_of_wide_policies_are_those_of_their_episodes() {
+    for algorithm in ["cem", "openai-es", "ars", "cma-es"] {
+        for episodes in [1, 4] {
+            let settings = format!("hidden = [32]\nn_samples = 16\nepisodes = {episodes}\n");
+            let setup = setup(algorithm, "cartpole", &[0, 1], Some(3000), &settings);
+            let mut session = Session::new(&Device::cpu(1), &setup).unwrap();
+            for row in &steps(&mut session, 1)[0] {
+                // All episodes of the run so far are those of the candidates.
+                let [mean, most] = ["rollout/ep_return_mean", "rollout/ep_return_max"].map(|name| value(row, name));
+                let [of_candidates, best] =
+                    ["population/return_mean", "population/return_best"].map(|name| value(row, name));
+                assert!((mean - of_candidates).abs() < 1e-5 * mean, "{algorithm}: {mean} and {of_candidates}");
+                assert!(mean < best && best <= most, "{algorithm}: {mean}, {best}, {most}");
+            }
+        }
+    }
+}
+
 fn words(device: &Device, state: &State, name: &str) -> Vec<u32> {
     let array = state.get(name).unwrap();
     pollster::block_on(device.read_f32(array)).unwrap().into_iter().map(f32::to_bits).collect()

@@ -51,8 +51,8 @@ fn tensors_are_named_by_layer_and_a_normaliser_is_layer_0() {
         rest.join(" "),
         "environment.discounted_return[2,1] environment.episode_return[2,1] \
          environment.episode_return_rest[2,1] environment.observation[2,3] environment.state[2,2] \
-         environment.steps[2,1] finished_episodes[0,3] finished_returns[0] optimiser.bias_correction[2] policy.0.count[1] random.key[2] rewards.count[1] rewards.mean[1] \
-         rewards.variance[1]"
+         environment.steps[2,1] finished_episodes[0,3] finished_returns[0] optimiser.bias_correction[2] \
+         policy.0.count[1] random.key[2] rewards.count[1] rewards.mean[1] rewards.variance[1]"
     );
     // A first and a second moment of each parameter.
     assert_eq!(moments.len(), 2 * 9);
