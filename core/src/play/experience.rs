@@ -153,7 +153,7 @@ impl Totals {
     pub fn add(&self, step: &Steps) -> Totals {
         let flat = |x: Tensor| x.reshape(&self.lengths.shape());
         Totals {
-            returns: self.returns.add(flat(step.reward)),
+            returns: self.returns.plus(flat(step.reward)),
             lengths: self.lengths + Tensor::constant_u32(1),
             terminated: flat(step.terminated),
             lost: self.lost.max(flat(step.lost)),

@@ -28,7 +28,7 @@ impl CompensatedSum {
     /// Adds a number to each sum.
     #[must_use]
     #[track_caller]
-    pub fn add(self, x: Tensor) -> CompensatedSum {
+    pub fn plus(self, x: Tensor) -> CompensatedSum {
         let CompensatedSum { sum: a, rest } = self;
         let plain = a + x;
         let of_x = plain - a;
@@ -43,7 +43,7 @@ impl CompensatedSum {
     pub fn of_rows(x: Tensor) -> CompensatedSum {
         let shape = x.shape();
         let none = CompensatedSum::zeros(shape.get(1..).unwrap_or_default());
-        scan_tree(x.size(0), &none, &x, |_, sum: CompensatedSum, x| (sum.add(x), ())).0
+        scan_tree(x.size(0), &none, &x, |_, sum: CompensatedSum, x| (sum.plus(x), ())).0
     }
 
     /// The sums with other tensors in place of both of theirs, such as views of them.

@@ -54,7 +54,7 @@ impl Count {
         let (none, one) = (Tensor::constant_f32(0.0), Tensor::constant_u32(1));
         let (count, of_steps) = scan_tree(reward.size(0), self, &(reward, ends), |_, now: Count, (reward, ends)| {
             let ended = ends.ended();
-            let (ep_return, discounted) = (now.ep_return.add(reward), now.discounted * gamma + reward);
+            let (ep_return, discounted) = (now.ep_return.plus(reward), now.discounted * gamma + reward);
             let length = now.steps + one;
             let next = Count {
                 steps: ended.select(Tensor::constant_u32(0), length),

@@ -24,7 +24,7 @@ impl Tally {
         let first = CompensatedSum::zeros(&[seeds * m, 1, 1]);
         let (_, returns) =
             scan_tree(t, &first, &[steps.reward, ended], |_, so_far: CompensatedSum, [reward, ended]| {
-                let so_far = so_far.add(reward);
+                let so_far = so_far.plus(reward);
                 (so_far.map(|x| ended.select(nothing, x)), Metrics::return_where(ended, so_far))
             });
         let returns = returns.unwrap_or(Tensor::poison().into());

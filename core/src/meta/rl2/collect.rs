@@ -86,7 +86,7 @@ impl Trials {
         let after = Tensor::concat(&[episode.slice(0, 1, t), other], 0);
         let (first, begins) = (CompensatedSum::zeros(&[s, m, 1]), episode.ne(before));
         let (_, sums) = scan_tree(t, &first, &[x, begins], |_, sum: CompensatedSum, [x, begins]| {
-            let sum = sum.map(|x| begins.select(Tensor::constant_f32(0.0), x)).add(x);
+            let sum = sum.map(|x| begins.select(Tensor::constant_f32(0.0), x)).plus(x);
             (sum, sum)
         });
         let sums = sums.unwrap_or(Tensor::poison().into());

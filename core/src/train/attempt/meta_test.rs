@@ -256,7 +256,7 @@ fn outcome(env: &EnvDef, steps: &Steps, tasks: Option<Tensor>, episode: Tensor, 
         scan_tree(steps.reward.size(0), &first, &(steps.reward, counts), |_, now, (reward, counts)| {
             let (sum, factor): (CompensatedSum, Tensor) = now;
             let next = counts.gt(Tensor::constant_f32(0.0)).select(factor * discount, one);
-            ((sum.add(factor * reward * counts), next), ())
+            ((sum.plus(factor * reward * counts), next), ())
         });
     let over = |x: Tensor| (x * counts).sum_keep(0).reshape(&[k, n, 1]);
     let any = |x: Tensor| over(x.to_f32()).gt(Tensor::constant_f32(0.0)).to_f32();
