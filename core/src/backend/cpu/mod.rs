@@ -21,8 +21,8 @@
 //! weights then differ from lane to lane (`simd::row_product`).
 //!
 //! The number and order of partial sums depend on the summed length only (`simd::slice_len`): one seed gives the same
-//! bits alone or stacked, on one thread or many. Products are chains of multiply-adds in order of the summed index, fused
-//! where the instruction set fuses; elementary functions never fuse.
+//! bits alone or stacked, on one thread or many. Products are chains of multiply-adds in order of the summed index,
+//! fused where the instruction set fuses; elementary functions never fuse.
 
 mod buffer;
 mod call;
