@@ -127,8 +127,8 @@ run_settings! {
         eval_every: Interval = |_, setup| (setup.steps.div_ceil(10), "default: a tenth of steps".into());
         /// Episodes per evaluation [default: 20; of RL², 500 trials]
         eval_episodes: Episodes = |_, setup| (eval_episodes(setup.algorithm.family), "default".into());
-        /// Meta-test as garage's MetaEvaluator: episodes of exploration on each task, before each adaptation or through
-        /// which a memory lasts [default: 10, with one of the other two]
+        /// Meta-test as garage's MetaEvaluator: episodes of exploration on each task, in all; policies that adapt in
+        /// several rounds divide them over these [default: 10, with one of the other two]
         n_exploration_eps: Count, or |run, setup| size(run, setup, |sizes| sizes.n_exploration_eps);
         /// Meta-test: episodes of the adapted policy on each task, which are measured [default: 1]
         n_test_episodes: Count, or |run, setup| size(run, setup, |sizes| sizes.n_test_episodes);

@@ -54,6 +54,20 @@ pub fn try_adapting(
     given: Option<Tensor>,
     trial: Trial,
 ) -> Tried {
+    try_in_rounds(learned, env, held, key, given, (trial, &|_| trial.rollouts))
+}
+
+/// [`try_adapting`] with as many rollouts on each task in a round as `rollouts_of` gives for the round's number; the
+/// round after the last adaptation is one more.
+#[track_caller]
+pub(super) fn try_in_rounds(
+    learned: &dyn Learned,
+    env: &EnvDef,
+    held: &Held,
+    key: [Tensor; 2],
+    given: Option<Tensor>,
+    (trial, rollouts_of): (Trial, &dyn Fn(usize) -> usize),
+) -> Tried {
     let (course, policy) = (learned.course(), learned.policy());
     let (seeds, m, width) = (key[0].size(0), trial.tasks, env.spec().task.len());
     let tasks = held_out(env, key, given, m);
@@ -81,7 +95,7 @@ pub fn try_adapting(
         };
         let measuring = if trial.deterministic { How::Exploit } else { How::Explore };
         // A policy without rounds adapts by its memory, in the very episodes that measure it.
-        let explored = play(key, trial.rollouts, if trial.rounds == 0 { measuring } else { How::Explore });
+        let explored = play(key, rollouts_of(round), if trial.rounds == 0 { measuring } else { How::Explore });
         let paths = explored.paths();
         if last || !trial.last_only {
             stages.push(match trial.measured {

@@ -2,6 +2,7 @@
 
 use super::meta_algorithm::{MetaAlgorithm, MetaPolicy};
 use super::performance::{AVERAGE, EpisodeOutcome, Performance, UNNAMED};
+use super::test_sizes::{expect_rounds, explored_in};
 use crate::host::{Actor, Chance, Executor, HostPath, MetaSampler, Quota, SUCCESS, Samples};
 use crate::rng::{Key, fold_in, stream};
 use crate::task::TaskSource;
@@ -27,7 +28,7 @@ pub struct TestTask {
 /// private.
 pub struct MetaEvaluator {
     sampler: MetaSampler,
-    /// Episodes of each environment that explore, before each adaptation; default 10.
+    /// Episodes of each environment that explore, in all: divided over the rounds in which a policy adapts; default 10.
     pub n_exploration_eps: usize,
     /// Episodes of each environment that measure; default 1.
     pub n_test_episodes: usize,
@@ -122,13 +123,15 @@ impl MetaEvaluator {
                 return Err(Error::config(name, "0 episodes show nothing; give at least 1"));
             }
         }
+        let rounds = algorithm.rounds();
+        expect_rounds(self.n_exploration_eps, rounds)?;
         let fleet = self.sampler.executor().fleet().clone();
         self.sampler.set_tasks(tasks).await?;
         let keys = |key: Key| -> Vec<Key> { (0..tasks.len() as u32).map(|task| fold_in(key, task)).collect() };
         let mut policy: Box<dyn MetaPolicy> = algorithm.exploration_policy(&fleet).await?;
-        for round in 0..algorithm.rounds() as u32 {
-            self.sampler.quota = Quota::Episodes(self.n_exploration_eps);
-            let keys = keys(fold_in(fold_in(key, EXPLORATION), round));
+        for round in 0..rounds {
+            self.sampler.quota = Quota::Episodes(explored_in(round, self.n_exploration_eps, rounds));
+            let keys = keys(fold_in(fold_in(key, EXPLORATION), round as u32));
             let actor: &mut dyn Actor = &mut *policy;
             let episodes = self.sampler.obtain(actor, &keys).await?;
             policy = policy.adapt(&episodes).await?;

@@ -21,6 +21,7 @@ mod policy;
 mod tally;
 #[cfg(test)]
 mod tests;
+mod visits;
 
 pub use config::{EncoderKind, PearlConfig};
 pub use encoder::{Belief, ContextEncoder};
@@ -42,7 +43,6 @@ use crate::policy::{Acting, Policy};
 use crate::replay::Transitions;
 use crate::rng::streams;
 use crate::settings::Settings as _;
-use crate::task::TaskSource;
 use crate::tensor::Named;
 use crate::{DType, Error, Result, Tensor};
 
@@ -105,7 +105,6 @@ impl Pearl {
             two_rewards: config.dense_rewards,
         };
         let pearl = Pearl { nets, memory, horizon: spec.horizon };
-        config.expect_episodes(spec)?;
         let (least, context) = (pearl.most_added(), config.embedding_batch_size);
         if config.memory_size < least {
             let problem = format!(
@@ -118,10 +117,11 @@ impl Pearl {
         let planned = |amount: &Amount| amount.planned(spec.horizon);
         let of = |amounts: &[Amount]| amounts.iter().map(planned).fold(0, usize::saturating_add);
         let collected = of(&pearl.visit()[..2]).min(of(&[pearl.initial()]));
-        if context > collected {
+        if config.encoder == EncoderKind::Gru && context > collected {
             let problem = format!(
-                "a context of {context} transitions is larger than the {collected} that are collected for one; \
-                 lower it, or raise num_initial_steps and num_steps_prior"
+                "encoder = \"gru\" reads {context} transitions in order of time, and {collected} are collected for a \
+                 context; lower it to {collected}, raise num_initial_steps and num_steps_prior to {context}, or choose \
+                 encoder = \"mlp\", which draws with replacement"
             );
             return Err(Error::config("embedding_batch_size", problem));
         }
@@ -136,63 +136,6 @@ impl Pearl {
 
     fn config(&self) -> &PearlConfig {
         &self.nets.config
-    }
-
-    fn initial(&self) -> Amount {
-        Amount::Steps(self.config().num_initial_steps)
-    }
-
-    /// The steps of a visit: by the prior; by the belief, for the context; by the belief, outside of the context.
-    fn visit(&self) -> [Amount; 3] {
-        let config = self.config();
-        [config.num_steps_prior, config.num_steps_posterior, config.num_extra_rl_steps_posterior].map(Amount::Steps)
-    }
-
-    /// The most rows that one iteration adds to a task's memory.
-    fn most_added(&self) -> usize {
-        let each = |amount: &Amount| amount.most(self.horizon);
-        let most = |amounts: &[Amount]| amounts.iter().map(each).fold(0, usize::saturating_add);
-        // A pass over the tasks may end with a task and the next pass begin with it.
-        let visits = (self.config().num_tasks_sample - 1).div_ceil(self.config().train_tasks) + 1;
-        most(&[self.initial()]).max(most(&self.visit())).saturating_mul(visits)
-    }
-
-    /// Iterations until every task has been visited once.
-    fn warm_up(&self) -> u64 {
-        self.config().train_tasks.div_ceil(self.config().num_tasks_sample) as u64
-    }
-
-    /// The most iterations of a run of this many steps: an iteration makes at least the steps that the settings ask
-    /// for, and more only where episodes run on.
-    fn most_iterations(&self, steps: u64) -> u64 {
-        let config = self.config();
-        let visited = |steps: usize| (steps * config.num_tasks_sample).max(1) as u64;
-        let initial = visited(config.num_initial_steps);
-        let later = config.num_steps_prior + config.num_steps_posterior + config.num_extra_rl_steps_posterior;
-        match steps.checked_sub(self.warm_up().saturating_mul(initial)) {
-            Some(rest) => self.warm_up() + rest.div_ceil(visited(later)),
-            None => steps.div_ceil(initial),
-        }
-    }
-
-    /// The most rows of a task's memory after this many iterations.
-    fn rows(&self, iterations: u64) -> u64 {
-        let config = self.config();
-        let most = |amounts: &[Amount]| amounts.iter().map(|amount| amount.most(self.horizon) as u64).sum::<u64>();
-        let visits = |iterations: u64| {
-            let all = iterations.saturating_mul(config.num_tasks_sample as u64);
-            all.div_ceil(config.train_tasks as u64)
-        };
-        let (initial, warm_up) = (visits(self.warm_up().min(iterations)), self.warm_up());
-        // Later passes begin in the middle of a pass.
-        let later = iterations.saturating_sub(warm_up).min(1) + visits(iterations.saturating_sub(warm_up));
-        let all =
-            initial.saturating_mul(most(&[self.initial()])).saturating_add(later.saturating_mul(most(&self.visit())));
-        all.max(self.most_added() as u64)
-    }
-
-    fn tasks(&self) -> TaskSource {
-        TaskSource::Dealt { first: 0, count: u32::try_from(self.config().train_tasks).unwrap_or(u32::MAX) }
     }
 
     /// The values by which a policy acts before it has seen anything, for `tasks` of each seed.
@@ -421,12 +364,7 @@ impl Algorithm for Pearl {
     fn for_steps(&self, steps: u64) -> Result<Option<Box<dyn Algorithm>>> {
         let iterations = self.iterations(steps);
         if iterations <= self.warm_up() {
-            let (tasks, least) = (self.config().train_tasks, self.planned(self.warm_up()) + 1);
-            let problem = format!(
-                "the first steps on each of {tasks} tasks are all of a run of {steps} steps; lower it or train_tasks, \
-                 or make at least {least} steps"
-            );
-            return Err(Error::config("num_initial_steps", problem));
+            return Err(self.too_short(steps));
         }
         let rows = usize::try_from(self.rows(self.most_iterations(steps).max(self.warm_up() + 1)))
             .unwrap_or(usize::MAX)

@@ -29,7 +29,7 @@ pub enum AdaptLine {
         /// The policy
         #[serde(flatten)]
         policy: Adapted,
-        /// Episodes of exploration on each task
+        /// Episodes of exploration on each task, in all
         exploration_episodes: usize,
         /// Episodes of the adapted policy on each task, which are measured
         test_episodes: usize,

@@ -567,7 +567,7 @@ fn a_meta_test_in_ones_own_sizes_is_an_evaluation_and_a_verb() {
         &["n_test_episodes: a policy of ppo does not adapt"],
     );
     expect_user_error(
-        &dir.run("train pearl --env point-robot:time_limit=30 --out p"),
-        &["num_steps_prior: 20 steps are less than an episode of time_limit=30"],
+        &dir.run("train pearl --env point-robot --steps 20k --out p"),
+        &["train_tasks: ", "are 80000 steps, and the run has 20000; lower train_tasks to 480, or make at least 80001"],
     );
 }

@@ -1,7 +1,6 @@
 //! PEARL's settings.
 
 use super::memory::TaskMemory;
-use crate::env::{EnvSpec, time_limit};
 use crate::learn::PolyakConfig;
 use crate::nn::Activation;
 use crate::policy::{LayersConfig, validate_widths};
@@ -74,11 +73,11 @@ crate::settings! {
         meta_batch: usize = 16, Range::Count(1, 1 << 14);
         /// updates of an iteration
         num_steps_per_epoch: usize = 1000, Range::Count(1, 1 << 20);
-        /// steps on each task before the first update
+        /// steps on each task before the first update, in whole episodes
         num_initial_steps: usize = 200, Range::Count(1, 1 << 20);
         /// tasks that an iteration collects on
         num_tasks_sample: usize = 5, Range::Count(1, 1 << 14);
-        /// steps on each by draws from the prior; 0: none
+        /// steps on each by draws from the prior, in whole episodes; 0: none
         num_steps_prior: usize = 400, Range::Count(0, 1 << 20);
         /// steps on each by draws from the belief, which go into the context; 0: none
         num_steps_posterior: usize = 0, Range::Count(0, 1 << 20);
@@ -88,7 +87,7 @@ crate::settings! {
         update_post_train: usize = 1, Range::Count(1, 1 << 20);
         /// transitions of an update, of each task
         batch_size: usize = 256, Range::Count(1, 1 << 20);
-        /// transitions of the context in an update, of each task
+        /// transitions of the context in an update, of each task, drawn with replacement
         embedding_batch_size: usize = 100, Range::Count(1, 1 << 20);
         /// transitions of the context that are read at once; each such part makes an update of its own
         embedding_mini_batch_size: usize = 100,
@@ -128,26 +127,5 @@ impl PearlConfig {
             return Err(Error::config("num_steps_prior", problem));
         }
         Ok(())
-    }
-
-    /// Checks that a time limit that was asked for is no longer than the steps that are collected at once. An
-    /// environment's own time limit may be longer: one episode is then played.
-    pub(super) fn expect_episodes(&self, spec: &EnvSpec) -> Result<()> {
-        let PearlConfig {
-            num_initial_steps, num_steps_prior, num_steps_posterior, num_extra_rl_steps_posterior, ..
-        } = *self;
-        let all = [
-            ("num_initial_steps", num_initial_steps),
-            ("num_steps_prior", num_steps_prior),
-            ("num_steps_posterior", num_steps_posterior),
-            ("num_extra_rl_steps_posterior", num_extra_rl_steps_posterior),
-        ];
-        let short = all.into_iter().find(|(_, steps)| *steps > 0 && *steps < spec.horizon);
-        let (Some((key, steps)), Some(limit)) = (short, time_limit(&spec.name)) else { return Ok(()) };
-        let problem = format!(
-            "{steps} steps are less than an episode of time_limit={limit} takes; raise it to {limit}, or lower \
-             time_limit to {steps}"
-        );
-        Err(Error::config(key, problem))
     }
 }

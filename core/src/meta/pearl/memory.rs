@@ -63,6 +63,16 @@ fn sum_last(x: Tensor) -> Tensor {
     x.to_f32().sum_keep(rest.len()).reshape(rest).to_u32()
 }
 
+/// The remainder of `x` divided by `y`, whole numbers (u32) below [`TaskMemory::MOST`], which are exact in f32.
+fn remainder(x: Tensor, y: Tensor) -> Tensor {
+    let (x, y) = (x.to_f32(), y.to_f32());
+    // A quotient may be rounded to the whole number above or, on GPUs, below it.
+    let rest = x - (x / y).to_u32().to_f32() * y;
+    let none = Tensor::constant_f32(0.0);
+    let rest = rest.lt(none).select(rest + y, rest);
+    rest.lt(y).select(rest, rest - y).to_u32()
+}
+
 impl TaskMemory {
     /// The most rows of a task, whose numbers are still exact in f32.
     pub const MOST: usize = 1 << 24;
@@ -150,8 +160,9 @@ impl TaskMemory {
         held.rows.gather(self.number(tasks, row).reshape(&[seeds, m * count]))
     }
 
-    /// Draws `count` transitions from the context of each of these tasks, `[S, M · count, W]`: evenly, or, if
-    /// `sequence`, in order of time from an even draw on, the context's first row following its last.
+    /// Draws `count` transitions from the context of each of these tasks, `[S, M · count, W]`: evenly and with
+    /// replacement, or, if `sequence`, in order of time from an even draw on, the context's first row following its
+    /// last.
     #[track_caller]
     #[must_use]
     pub fn contexts(&self, held: &Remembered, tasks: Tensor, noise: &RowNoise, count: usize, sequence: bool) -> Tensor {
@@ -160,11 +171,7 @@ impl TaskMemory {
         let drawn = (noise.uniform().reshape(&[seeds, m, count]) * filled.to_f32()).to_u32();
         let place = match sequence {
             false => drawn,
-            true => {
-                // A context holds at least `count`.
-                let at = drawn.slice(2, 0, 1) + Tensor::iota(&[1, 1, count], 2);
-                at.lt(filled).select(at, at + filled.bit_xor(word(u32::MAX as usize)) + word(1))
-            }
+            true => remainder(drawn.slice(2, 0, 1) + Tensor::iota(&[1, 1, count], 2), filled),
         };
         let row = self.number(tasks, self.wrapped(first + place));
         held.rows.gather(row.reshape(&[seeds, m * count]))

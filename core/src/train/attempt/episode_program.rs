@@ -105,10 +105,10 @@ impl EpisodeProgram {
 /// Checks that an algorithm's policies can play these episodes.
 fn check(algorithm: &dyn Algorithm, of: Episodes) -> Result<()> {
     if let Some(sizes) = of.sizes {
-        sizes.validate()?;
         if algorithm.course().family == Family::SingleTask {
             return Err(no_meta_test());
         }
+        sizes.validate(algorithm.course().rounds)?;
     }
     if of.episodes == 0 || of.episodes > MAX_EPISODES {
         return Err(bad_count(of.episodes));

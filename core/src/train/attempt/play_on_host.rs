@@ -45,9 +45,9 @@ impl Evaluator {
         match played {
             Evaluation::MetaTest(_) if !self.adapts() => Err(no_meta_test()),
             Evaluation::MetaTest(sizes) => {
-                sizes.validate()?;
-                let horizon = self.fitted().course().steps;
-                Ok(FleetSize { tasks: sizes.n_test_tasks, envs_per_task: 1, horizon })
+                let course = self.fitted().course();
+                sizes.validate(course.rounds)?;
+                Ok(FleetSize { tasks: sizes.n_test_tasks, envs_per_task: 1, horizon: course.steps })
             }
             Evaluation::Episodes(tasks) if self.adapts() => {
                 self.test_fleet(&MetaTest { tasks, deterministic: false, ..MetaTest::default() })

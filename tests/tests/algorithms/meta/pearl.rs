@@ -306,19 +306,30 @@ fn what_cannot_work_is_refused_in_one_line_that_says_what_to_do() {
     assert_eq!(robot("latent_dim = 0"), "latent_dim: 0 is not in 1 to 1024");
     let single = problem("pendulum", "", 100_000);
     assert_eq!(single, "env: `pendulum` has a single task, so there is nothing to infer; train sac on it");
-    let context = robot("num_steps_prior = 40\nembedding_batch_size = 41\nembedding_mini_batch_size = 41");
+    let context =
+        robot("encoder = \"gru\"\nnum_steps_prior = 40\nembedding_batch_size = 41\nembedding_mini_batch_size = 41");
     assert_eq!(
         context,
-        "embedding_batch_size: a context of 41 transitions is larger than the 40 that are collected for one; lower it, \
-         or raise num_initial_steps and num_steps_prior"
+        "embedding_batch_size: encoder = \"gru\" reads 41 transitions in order of time, and 40 are collected for a \
+         context; lower it to 40, raise num_initial_steps and num_steps_prior to 41, or choose encoder = \"mlp\", \
+         which draws with replacement"
     );
     let parts = robot("embedding_batch_size = 10\nembedding_mini_batch_size = 3");
     assert_eq!(parts, "embedding_mini_batch_size: 3 does not divide embedding_batch_size = 10; try 10");
     let short = problem("point-robot", "train_tasks = 100\nnum_initial_steps = 60", 2_000);
-    assert!(
-        short.starts_with("num_initial_steps: the first steps on each of 100 tasks are all of a run of 2000"),
-        "{short}"
+    // 100 tasks in passes of 5, 60 steps each: 6,000. Of 2,000 steps 6 passes leave one, and 19 steps are no episode.
+    assert_eq!(
+        short,
+        "train_tasks: first collections come before the first update: 100 visits for 100 tasks, of 60 steps each \
+         (num_initial_steps in whole episodes), are 6000 steps, and the run has 2000; lower train_tasks to 30, or make \
+         at least 6001 steps"
     );
+    let fits = |settings: &str| {
+        let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
+        Setup::resolve("pearl", builtin("point-robot").unwrap(), &[0], Some(2_000), &[layer]).map(|_| ())
+    };
+    assert_eq!(fits("train_tasks = 30\nnum_initial_steps = 60"), Ok(()));
+    assert!(fits("train_tasks = 31\nnum_initial_steps = 60").is_err());
     let none = robot("num_steps_prior = 0\nnum_steps_posterior = 0");
     assert!(none.starts_with("num_steps_prior: 0 steps, with num_steps_posterior = 0, leave nothing"), "{none}");
     let rows = robot("memory_size = 100");

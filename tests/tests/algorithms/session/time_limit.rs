@@ -97,15 +97,23 @@ fn presets_are_those_of_the_environment_with_its_own_time_limit() {
 }
 
 #[test]
+fn a_collection_of_fewer_steps_than_a_time_limit_is_one_whole_episode() {
+    // Two tasks with 21 steps each at first, by episodes of 15; then 14 steps each.
+    let setup = resolve("pearl", builtin("point-robot:time_limit=15").unwrap(), 61, PEARL).unwrap();
+    let mut session = Session::new(&Device::cpu(1), &setup).unwrap();
+    let mut made = Vec::new();
+    while !session.done() {
+        wait(session.step());
+        made.push(session.steps_made(0));
+    }
+    assert_eq!(made, [2 * 30, 2 * 30 + 2 * 15]);
+}
+
+#[test]
 fn lengths_that_do_not_fit_are_refused_with_both_settings() {
     let problem = |algorithm: &str, env: &str, text: &str| {
         resolve(algorithm, builtin(env).unwrap(), 1_000_000, text).unwrap_err().to_string()
     };
-    assert_eq!(
-        problem("pearl", "point-robot:time_limit=15", PEARL),
-        "num_steps_prior: 14 steps are less than an episode of time_limit=15 takes; raise it to 15, or lower \
-         time_limit to 14"
-    );
     let most = problem("pearl", "point-robot", "memory_size = 100");
     assert!(most.starts_with("memory_size: 100 rows are fewer than the ") && most.contains("time_limit"), "{most}");
     for (algorithm, env, key) in [
