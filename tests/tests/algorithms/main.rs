@@ -5,5 +5,6 @@
 mod meta;
 mod off_policy;
 mod on_policy;
+mod originals;
 mod search;
 mod session;

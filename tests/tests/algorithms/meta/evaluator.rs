@@ -4,16 +4,20 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use quickstudy_core::algo::Training;
+use quickstudy_core::algo::{Algorithm as _, Course, Held, Learned, Training};
 use quickstudy_core::backend::LocalFuture;
+use quickstudy_core::credit::Paths;
 use quickstudy_core::env::{ActionSpace, Dim, EnvSpec, builtin};
 use quickstudy_core::host::{
     Acted, Actor, Chance, Executor, Fleet, HostEnv, IterativeExecutor, ParallelExecutor, Samples, Transition, Wrapped,
 };
-use quickstudy_core::meta::{Adaptive, Maml, MamlConfig, MetaAlgorithm, MetaEvaluator, MetaPolicy, TestTask, Variant};
-use quickstudy_core::policy::{GaussianConfig, NetConfig};
+use quickstudy_core::meta::{
+    Adaptive, Maml, MamlConfig, MetaAlgorithm, MetaEvaluator, MetaPolicy, TestSizes, TestTask, Variant, try_exploring,
+};
+use quickstudy_core::policy::{Acting, GaussianConfig, NetConfig, Policy};
 use quickstudy_core::rng::Key;
-use quickstudy_core::{Device, Result};
+use quickstudy_core::train::{Layer, Session, Setup};
+use quickstudy_core::{Device, Program, Result, Tensor};
 
 const NAMES: [&str; 9] = [
     "Iteration",
@@ -71,6 +75,9 @@ impl HostEnv for Walk {
     }
 }
 
+const TOO_FEW: &str = "n_exploration_eps: 1 episodes are fewer than the 2 rounds in which the policy adapts, each after \
+                       at least one; give at least 2";
+
 type Log = Rc<RefCell<Vec<String>>>;
 
 /// A policy of constant speed, which doubles with each adaptation.
@@ -119,7 +126,8 @@ fn results_are_those_of_test_episodes_by_task_and_in_all() {
     let log = Log::default();
     let executor = IterativeExecutor::new(3, 1, 0, |_| Ok(Walk::boxed())).unwrap();
     let mut evaluator = MetaEvaluator::new(Box::new(executor));
-    (evaluator.n_exploration_eps, evaluator.n_test_episodes) = (4, 2);
+    // Five episodes of exploration in two rounds.
+    (evaluator.n_exploration_eps, evaluator.n_test_episodes) = (5, 2);
     let tasks = tasks(&[(Some("near"), 1.0), (None, 9.0), (Some("near"), 1.0)]);
     // After two rounds the speed is 1: x is 1, at the goal, or 1, 2, 3 and cut off.
     let near = [2.0 * 2.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0];
@@ -141,12 +149,55 @@ fn results_are_those_of_test_episodes_by_task_and_in_all() {
     }
     let once = [
         "play 0.25 with 3 keys",
-        "adapt to [4, 4, 4] episodes",
+        "adapt to [3, 3, 3] episodes",
         "play 0.5 with 3 keys",
-        "adapt to [4, 4, 4] episodes",
+        "adapt to [2, 2, 2] episodes",
         "play 1 with 3 keys",
     ];
     assert_eq!(*log.borrow(), [once, once].concat());
+}
+
+/// A policy of MAML's family that notes how many episodes it adapts to.
+#[derive(Debug)]
+struct Counting(Maml, RefCell<Vec<usize>>);
+
+impl Learned for Counting {
+    fn policy(&self) -> Box<dyn Policy + '_> {
+        self.0.policy()
+    }
+    fn course(&self) -> Course {
+        self.0.course()
+    }
+    fn start(&self, held: &Held, tasks: usize) -> Acting {
+        self.0.start(held, tasks)
+    }
+    fn adapt(&self, held: &Held, acting: &Acting, seen: &Paths) -> Acting {
+        self.1.borrow_mut().push(seen.reward.size(2));
+        self.0.adapt(held, acting, seen)
+    }
+}
+
+#[test]
+fn programs_divide_episodes_of_exploration_over_rounds_and_refuse_fewer() {
+    let (device, env) = (Device::cpu(1), builtin("point-corner").unwrap());
+    let config = MamlConfig { horizon: 5, inner_steps: 2, ..MamlConfig::of(Variant::ProMp) };
+    let make = || Maml::new(Variant::ProMp, &config, env.spec()).unwrap();
+    let counting = Counting(make(), RefCell::default());
+    let sizes = |n_exploration_eps| TestSizes { n_exploration_eps, n_test_episodes: 3, n_test_tasks: 2 };
+    drop(Program::new(&device, |cx| {
+        let held = counting.0.declare_policy(cx, 1);
+        let key = [3, 5].map(|word| Tensor::constant_u32(word).broadcast_to(&[1, 1]));
+        let tried = try_exploring(&counting, &env, &held, key, (sizes(5), true));
+        // One row for each of the three test episodes of two tasks.
+        cx.output("returns", tried.stages[0].paths().path_returns().reshape(&[6]));
+    }));
+    assert_eq!(*counting.1.borrow(), [3, 2]);
+    let text = "hidden = [4]\nmeta_batch = 2\nrollouts = 2\ninner_steps = 2";
+    let layer = Layer { origin: "test".into(), settings: toml::from_str(text).unwrap() };
+    let setup = Setup::resolve("promp", env, &[3], Some(1), &[layer]).unwrap();
+    let mut session = Session::new(&device, &setup).unwrap();
+    assert_eq!(pollster::block_on(session.evaluate(sizes(1))).unwrap_err().to_string(), TOO_FEW);
+    assert_eq!(pollster::block_on(session.evaluate(sizes(2))).unwrap()[0].len(), 6);
 }
 
 #[test]
@@ -167,6 +218,9 @@ fn names_that_were_asked_for_always_have_results() {
     assert!(rows[9..].iter().all(|(_, value)| value.is_finite()), "{rows:?}");
     let refused = pollster::block_on(evaluator.evaluate(&mut Doubling(Log::default()), &[], [0, 0]));
     assert_eq!(refused.unwrap_err().to_string(), "tasks: 0 were given to an executor of 1; give as many");
+    evaluator.n_exploration_eps = 1;
+    let refused = pollster::block_on(evaluator.evaluate(&mut Doubling(Log::default()), &near, [0, 0]));
+    assert_eq!(refused.unwrap_err().to_string(), TOO_FEW);
     evaluator.n_test_episodes = 0;
     let refused = pollster::block_on(evaluator.evaluate(&mut Doubling(Log::default()), &near, [0, 0]));
     assert_eq!(refused.unwrap_err().to_string(), "n_test_episodes: 0 episodes show nothing; give at least 1");
