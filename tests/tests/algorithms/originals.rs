@@ -68,7 +68,10 @@ fn value(text: &str) -> Value {
     };
     match text.replace('_', "").parse::<f64>() {
         Ok(number) => Value::Float(number),
-        Err(_) => toml::from_str::<Table>(&format!("x = {text}")).unwrap_or_else(|error| panic!("{text}: {error}"))["x"].clone(),
+        Err(_) => {
+            toml::from_str::<Table>(&format!("x = {text}")).unwrap_or_else(|error| panic!("{text}: {error}"))["x"]
+                .clone()
+        }
     }
 }
 
@@ -109,8 +112,7 @@ fn files_have_the_originals_numbers_and_all_of_their_parameters() {
             assert!(wanted.is_empty(), "{wanted:?} have no file");
             continue;
         };
-        let found: BTreeMap<String, Value> =
-            read(file).into_iter().map(|(key, value)| (key, plain(&value))).collect();
+        let found: BTreeMap<String, Value> = read(file).into_iter().map(|(key, value)| (key, plain(&value))).collect();
         for (key, want) in &wanted {
             match found.get(*key) {
                 Some(got) if got == want => {}
@@ -145,16 +147,14 @@ fn all_defaults_train_and_learn_something() {
         assert!(shortened.keys().all(|key| STEPS.contains(&key.as_str())), "{file}: {shortened}");
         let layers = [("shortened", shortened), ("file", read(file))]
             .map(|(origin, settings)| Layer { origin: origin.into(), settings });
-        let setup = Setup::resolve(algorithm, builtin(env).unwrap(), &[1], Some(*steps), &layers)
+        let setup = Setup::resolve(*algorithm, builtin(env).unwrap(), &[1], Some(*steps), &layers)
             .unwrap_or_else(|error| panic!("{file}: {error}"));
         let mut session = Session::new(&device, &setup).unwrap_or_else(|error| panic!("{file}: {error}"));
         let first = pollster::block_on(session.parameters(0)).unwrap();
-        let first = pollster::block_on(device.read(&first)).unwrap();
         while !session.done() {
             pollster::block_on(session.step()).unwrap_or_else(|error| panic!("{file}: {error}"));
         }
         let last = pollster::block_on(session.parameters(0)).unwrap();
-        let last = pollster::block_on(device.read(&last)).unwrap();
         assert!(last.iter().all(|x| x.is_finite()) && first != last, "{file}: nothing was learned");
         println!("{file}: {} iterations, {} steps", session.iterations_made(0), session.steps_made(0));
     }

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use quickstudy_core::algo::{Algorithm as _, Course, Held, Learned, Training};
+use quickstudy_core::algo::{Algorithm, Course, Held, Learned, Training};
 use quickstudy_core::backend::LocalFuture;
 use quickstudy_core::credit::Paths;
 use quickstudy_core::env::{ActionSpace, Dim, EnvSpec, builtin};
@@ -185,7 +185,7 @@ fn programs_divide_episodes_of_exploration_over_rounds_and_refuse_fewer() {
     let counting = Counting(make(), RefCell::default());
     let sizes = |n_exploration_eps| TestSizes { n_exploration_eps, n_test_episodes: 3, n_test_tasks: 2 };
     drop(Program::new(&device, |cx| {
-        let held = counting.0.declare_policy(cx, 1);
+        let held = (&counting.0 as &dyn Algorithm).declare_policy(cx, 1);
         let key = [3, 5].map(|word| Tensor::constant_u32(word).broadcast_to(&[1, 1]));
         let tried = try_exploring(&counting, &env, &held, key, (sizes(5), true));
         // One row for each of the three test episodes of two tasks.

@@ -59,7 +59,10 @@ const PEARL_WORKER: Class = (
         ("seed", Not("`--seed`")),
         ("max_path_length", Not("the environment's time limit")),
         ("worker_number", Not("rows of one program play side by side")),
-        ("deterministic=False", Not("measured episodes take the most probable actions, others draw them: `--stochastic`")),
+        (
+            "deterministic=False",
+            Not("measured episodes take the most probable actions, others draw them: `--stochastic`"),
+        ),
         ("accum_context=False", Not("the belief is inferred from all that exploration saw, always")),
     ],
 );
@@ -196,7 +199,10 @@ const CONJUGATE_GRADIENT: Class = (
         ("max_backtracks=15", Same("backtracks")),
         ("accept_violation=False", Same("accept_violation")),
         ("hvp_approach=None", As("hessian", "\"exact\"", "PearlmutterHVP, which differentiates twice")),
-        ("base_eps=1e-8", Not("of hessian = \"finite_differences\"; drowned by rounding in f32, `base_eps = 1e-5` is the example's")),
+        (
+            "base_eps=1e-8",
+            Not("of hessian = \"finite_differences\"; drowned by rounding in f32, `base_eps = 1e-5` is the example's"),
+        ),
         ("symmetric=True", Not("hessian = \"finite_differences\" or \"one_sided_differences\"")),
         ("num_slices=1", Not("a product takes all trials at once")),
     ],
@@ -223,15 +229,16 @@ const GRU_POLICY: Class = (
         ("std_share_network=False", Not("one deviation for all states")),
         ("init_std=1", As("log_std_init", "0.0", "ln 1")),
         ("layer_normalization=False", Same("layer_norm")),
-        ("state_include_action=True", Not("the last action is shown once: RL2Env does it, and its examples turn this off")),
+        (
+            "state_include_action=True",
+            Not("the last action is shown once: RL2Env does it, and its examples turn this off"),
+        ),
     ],
 );
 
 /// `garage/np/baselines/linear_feature_baseline.py`.
-const LINEAR_FEATURES: Class = (
-    "LinearFeatureBaseline",
-    &[("env_spec", Not("`--env`")), ("reg_coeff=1e-5", Same("baseline_regularisation"))],
-);
+const LINEAR_FEATURES: Class =
+    ("LinearFeatureBaseline", &[("env_spec", Not("`--env`")), ("reg_coeff=1e-5", Same("baseline_regularisation"))]);
 
 /// `garage/experiment/meta_evaluator.py`.
 const META_EVALUATOR: Class = (

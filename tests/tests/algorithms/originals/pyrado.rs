@@ -40,7 +40,10 @@ const GAE: Class = (
         ("batch_size=64", Same("critic_minibatch_size")),
         ("optim=Adam", As("critic_optimiser", "\"adam\"", "fixed there")),
         ("standardize_adv=True", Same("normalise_advantages")),
-        ("standardizer=None", As("advantage_scope", "\"rollout\"", "over all that was sampled; \"running\" is its RunningStandardizer")),
+        (
+            "standardizer=None",
+            As("advantage_scope", "\"rollout\"", "over all that was sampled; \"running\" is its RunningStandardizer"),
+        ),
         ("max_grad_norm=None", As("critic_max_grad_norm", "0.0", UNLIMITED)),
         ("lr=5e-4", Same("critic_learning_rate")),
         ("lr_scheduler=None", As("critic_learning_rate_schedule", "\"constant\"", FIXED_RATE)),
@@ -58,7 +61,10 @@ const GAE_JOINT: Class = (
         ("num_epoch=10", Not("its own steps are never made")),
         ("batch_size=64", Not("its own steps are never made")),
         ("standardize_adv=True", Same("normalise_advantages")),
-        ("standardizer=None", As("advantage_scope", "\"rollout\"", "over all that was sampled; \"running\" is its RunningStandardizer")),
+        (
+            "standardizer=None",
+            As("advantage_scope", "\"rollout\"", "over all that was sampled; \"running\" is its RunningStandardizer"),
+        ),
         ("max_grad_norm=None", Not("its own steps are never made")),
         ("lr=5e-4", Not("its own steps are never made")),
     ],
@@ -229,13 +235,7 @@ pub const ALL: &[Defaults] = &[
         shortened: "",
         classes: &[ACTOR_CRITIC, GAE_JOINT, PPO2],
     },
-    Defaults {
-        file: Some("pyrado-dql"),
-        train: ["dql", "cartpole"],
-        steps: 2000,
-        shortened: "",
-        classes: &[DQL],
-    },
+    Defaults { file: Some("pyrado-dql"), train: ["dql", "cartpole"], steps: 2000, shortened: "", classes: &[DQL] },
     Defaults {
         file: Some("pyrado-sac"),
         train: ["sac", "pendulum"],
