@@ -27,7 +27,8 @@
 //! not finite, has made its steps.
 //!
 //! A seed ends with the iteration in which it makes the steps that were asked for, and not before an iteration that
-//! learns. Schedules follow [`Progress`](crate::optim::Progress): the steps made, divided by the budget, which is the
+//! learns. Where a number of iterations was asked for ([`Length::Iterations`]), it ends after so many, however many
+//! steps these make, and its schedules follow iterations. Otherwise schedules follow [`Progress`](crate::optim::Progress): the steps made, divided by the budget, which is the
 //! steps asked for, rounded up to iterations as they are planned, so that without early ends it is the share of
 //! iterations to the last bit. Stacked seeds then have rates of their own, `[S, 1]`
 //! ([`Iteration::scalar`](crate::play::Iteration::scalar)). Quantities that papers count in iterations or updates are
@@ -53,15 +54,16 @@ pub use saved::segments::{ReadSegment, Ring};
 pub use saved::{Saved, joined};
 #[cfg(not(target_arch = "wasm32"))]
 pub use session::restored::trial_stacks;
-pub use session::restored::{snapshot_steps, stacks};
+pub use session::restored::{SnapshotProgress, snapshot_progress, stacks};
 pub use session::snapshots::{SegmentRows, SnapshotParts, Snapshots};
 #[cfg(not(target_arch = "wasm32"))]
 pub use session::trials::check_stackable;
 pub use session::{Row, Session};
+pub use setup::length::{DEFAULT_STEPS, Length};
 pub use setup::metric_docs::METRIC_DOCS;
 pub use setup::own::{Own, PlaceBySpec};
 pub use setup::presets::{Preset, preset, presets};
 pub use setup::register::{ALGORITHMS, algorithm};
 #[cfg(any(test, feature = "debug"))]
 pub use setup::small::small;
-pub use setup::{DEFAULT_STEPS, Layer, Setting, Setup};
+pub use setup::{Layer, Setting, Setup};
