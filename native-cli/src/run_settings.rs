@@ -192,7 +192,8 @@ impl RunSettings {
         }
     }
 
-    /// Values of `self`, and those of `other` where it has none. Of two lengths, steps and iterations, the first counts.
+    /// Values of `self`, and those of `other` where it has none. Of two lengths, steps and iterations, the first
+    /// counts.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         let other = self.below(other);

@@ -53,8 +53,8 @@ impl Passes {
     /// Passes over rows of which only some are valid: `valid`, u32 `[S, rows, 1]`, is not 0 there. Each pass
     /// deals the valid rows to a number of minibatches in turn, so that their numbers of valid rows differ by at
     /// most one; the other rows fill the rest. Minibatches of a size are filled with valid rows one after the other, so
-    /// that one of them has what is left, and those behind it have none. Orders are drawn among `most` rows, at least as many as there are: the
-    /// same valid rows are dealt in the same way, however many others follow.
+    /// that one of them has what is left, and those behind it have none. Orders are drawn among `most` rows, at least
+    /// as many as there are: the same valid rows are dealt in the same way, however many others follow.
     #[must_use]
     #[track_caller]
     pub fn dealt(self, valid: Tensor, most: usize) -> Passes {

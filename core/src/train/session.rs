@@ -213,8 +213,8 @@ impl Session {
         self.stack.first().map_or(0, |seed| self.seeds[*seed].iteration)
     }
 
-    /// The number of iterations to make, as they are planned. If episodes end early, more are made, unless the run is as
-    /// long as [iterations](Length::Iterations) say.
+    /// The number of iterations to make, as they are planned. If episodes end early, more are made, unless the run is
+    /// as long as [iterations](Length::Iterations) say.
     pub fn iterations(&self) -> u64 {
         self.setup.iterations(self.setup.steps)
     }

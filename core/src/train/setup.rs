@@ -72,9 +72,8 @@ const SIZES_OF_ACTIONS: (f64, f64) = (0.5, 2.0);
 
 impl Setup {
     /// Resolves a request. Defaults are overridden by the preset for the environment, and that by `layers`, later ones
-    /// last. `length` is a number of environment steps, `Option<u64>`, or a [`Length`]; without one, the run is as long as
-    /// the preset says, or 100,000 steps. `algorithm` is the name of a built-in one, or the
-    /// definition of another.
+    /// last. `length` is a number of environment steps, `Option<u64>`, or a [`Length`]; without one, the run is as long
+    /// as the preset says, or 100,000 steps. `algorithm` is the name of a built-in one, or the definition of another.
     ///
     /// # Errors
     /// [`Error::Unknown`] for an unknown algorithm or key, with the closest one; [`Error::Config`] for a value of the
@@ -261,8 +260,8 @@ impl Setup {
         self.planned(self.iterations(self.steps))
     }
 
-    /// Makes the setup of settings that were resolved before, as a snapshot holds them, for a run of this length; `made`
-    /// gives the number of steps already made.
+    /// Makes the setup of settings that were resolved before, as a snapshot holds them, for a run of this length;
+    /// `made` gives the number of steps already made.
     pub(in crate::train) fn of_snapshot(
         algorithm: &'static AlgorithmDef,
         env: EnvPlace,

@@ -26,9 +26,9 @@ impl Session {
         &self.stack
     }
 
-    /// Tells whether seed number `index`, from 0, has made all of its steps, or of its iterations, if the run is as long
-    /// as these say. A warm-up whose episodes were longer than
-    /// planned is not the end of a run: an iteration of the last stage follows.
+    /// Tells whether seed number `index`, from 0, has made all of its steps, or of its iterations, if the run is as
+    /// long as these say. A warm-up whose episodes were longer than planned is not the end of a run: an iteration of
+    /// the last stage follows.
     pub fn is_done(&self, index: usize) -> bool {
         let fitted = self.setup.fitted();
         let last_stage = |iteration: u64| fitted.stage(iteration.saturating_sub(1)) + 1 >= fitted.stages();

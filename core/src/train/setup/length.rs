@@ -48,7 +48,8 @@ impl Length {
             Length::Iterations(iterations) => {
                 let (steps, batch) = (algorithm.planned(iterations), algorithm.batch());
                 if steps > MAX_STEPS {
-                    let most = algorithm.iterations(MAX_STEPS).saturating_sub(1).max(1);
+                    let near = algorithm.iterations(MAX_STEPS);
+                    let most = if algorithm.planned(near) > MAX_STEPS { near.saturating_sub(1) } else { near };
                     let problem = format!(
                         "{iterations} iterations, each planned to make {batch} environment steps, make more than \
                          {MAX_STEPS}; at most {most} fit"

@@ -56,8 +56,8 @@ impl Minibatch {
         }
     }
 
-    /// The minibatch of which only some of the drawn rows count: where `counted`, u32 `[S, B, 1]`, is 1. A drawn row is a
-    /// step, or all steps of an environment if networks remember.
+    /// The minibatch of which only some of the drawn rows count: where `counted`, u32 `[S, B, 1]`, is 1. A drawn row is
+    /// a step, or all steps of an environment if networks remember.
     #[track_caller]
     fn padded(self, counted: Tensor) -> Minibatch {
         let (seeds, drawn, rows) = (counted.size(0), counted.size(1), self.obs.size(1));

@@ -33,8 +33,8 @@ crate::settings! {
         minibatches: usize = 4, Range::Shown(&Range::Count(1, MAX_BATCH as u64), "divides T · N");
         /// steps of a minibatch, the last of which has what is left; above 0: in place of minibatches
         ///
-        /// 40 steps in minibatches of 32 are 32 and 8. Where policies remember, it counts environments, each with all of
-        /// its steps. Of whole episodes only steps that were played count, so it fits any number of them.
+        /// 40 steps in minibatches of 32 are 32 and 8. Where policies remember, it counts environments, each with all
+        /// of its steps. Of whole episodes only steps that were played count, so it fits any number of them.
         minibatch_size: usize = 0, Range::Count(0, MAX_BATCH as u64);
         /// discount of later rewards
         gamma: f64 = 0.99, Range::Unit;
@@ -149,8 +149,8 @@ impl Sampling {
         Ok(())
     }
 
-    /// Checks that the advantages of each minibatch can be standardised. Where policies `remember`, a row of a minibatch
-    /// is an environment with all of its steps.
+    /// Checks that the advantages of each minibatch can be standardised. Where policies `remember`, a row of a
+    /// minibatch is an environment with all of its steps.
     pub(in crate::algo) fn validate_minibatches(&self, remember: bool) -> Result<()> {
         let batch = self.batch();
         let [rows, steps] = if remember { [self.envs, self.horizon] } else { [batch, 1] };

@@ -15,8 +15,8 @@ use crate::play::Iteration;
 use crate::policy::{MemoryConfig, MemoryKind, NetConfig};
 use crate::{Device, Result, Tensor};
 
-/// A2C whose steps on each minibatch are written out, one after the other and without padding: by the whole loss, or, if
-/// the value function steps apart, by its loss alone.
+/// A2C whose steps on each minibatch are written out, one after the other and without padding: by the whole loss, or,
+/// if the value function steps apart, by its loss alone.
 #[derive(Clone, Debug)]
 struct ByHand(A2cConfig);
 
