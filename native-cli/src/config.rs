@@ -66,6 +66,13 @@ pub fn with_key(text: &str, key: &str, value: &Value) -> String {
     text.split_inclusive('\n').map(|old| if is_it(old) { line.as_str() } else { old }).collect()
 }
 
+/// The text of a `config.toml` without the line of a key.
+#[must_use]
+pub fn without_key(text: &str, key: &str) -> String {
+    let is_it = |line: &&str| line.split('=').next().is_some_and(|name| name.trim() == key);
+    text.split_inclusive('\n').filter(|line| !is_it(line)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -73,6 +73,9 @@ impl Points {
     }
 }
 
+/// The column of iterations.
+const ITERATIONS: &str = "time/iterations";
+
 /// The course of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct History {
@@ -219,6 +222,25 @@ impl History {
         let mut history = Self::default();
         history.add_rows(folder, 0)?;
         Ok(history)
+    }
+
+    /// Iterations of the last row of the run in `folder`; 0 if there is none.
+    ///
+    /// # Errors
+    /// Any IO error.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a count
+    pub fn iterations(folder: &Path) -> io::Result<u64> {
+        let from = line_in(folder, file::JSONL, TAIL)?;
+        let Some(reader) = open(folder, file::JSONL, from)? else { return Ok(0) };
+        let (mut lines, mut last) = (Lines::new(reader, from), 0);
+        while let Some(line) = lines.next_line()? {
+            if let Line::Text(text) = line
+                && let Some(row) = TextRow::from_json(text)
+            {
+                last = row.value(ITERATIONS).max(0.0) as u64;
+            }
+        }
+        Ok(last)
     }
 
     /// The history that `curve.csv` keeps, if that is there and whole.

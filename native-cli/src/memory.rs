@@ -131,7 +131,7 @@ pub fn smaller(device: &Device, setup: &Setup, limit: u64) -> Vec<String> {
             settings.insert((*key).to_owned(), value.clone());
             let layer = Layer { origin: "--set".to_owned(), settings };
             let seeds = &setup.seeds;
-            let setup = Setup::resolve(setup.algorithm, setup.env.clone(), seeds, Some(setup.steps), &[layer]).ok()?;
+            let setup = Setup::resolve(setup.algorithm, setup.env.clone(), seeds, setup.length(), &[layer]).ok()?;
             let bytes = Session::memory(device, &setup).ok().filter(|bytes| *bytes <= limit)?;
             let value = value.to_string().replace(' ', "");
             Some(format!("--set {key}={value} ({})", in_bytes(bytes)))

@@ -75,7 +75,7 @@ impl Plan {
         let definition = known::algorithm(algorithm)?;
         let env = known::environment(env)?;
         let spec = env.spec().clone();
-        let setup = Setup::resolve(definition, env, &seeds, run.steps, &layers).map_err(|error| {
+        let setup = Setup::resolve(definition, env, &seeds, run.length(), &layers).map_err(|error| {
             use quickstudy_core::Error;
             // A mistake in a file is found sooner with the file's name.
             let in_file = match &error {

@@ -8,7 +8,7 @@ use crate::plan::Plan;
 use crate::progress::say;
 use crate::run_folder::{self, file, shell_quote};
 use crate::signals;
-use quickstudy_core::train::snapshot_steps;
+use quickstudy_core::train::{Length, snapshot_progress};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use toml::Table;
@@ -20,8 +20,8 @@ pub struct PlannedRun {
     pub seed: u64,
     /// Its folder.
     pub folder: PathBuf,
-    /// Environment steps that it is to make.
-    pub steps: u64,
+    /// What it is to make in all.
+    length: Length,
     config: Table,
     keep: Keep,
 }
@@ -48,7 +48,7 @@ impl PlannedRun {
         // What the plan has rendered is TOML.
         let config = toml::from_str(&plan.config_toml(seed)).unwrap_or_default();
         let keep = plan.run.keep_snapshots(&plan.setup);
-        Self { seed, folder, steps: plan.setup.steps, config, keep }
+        Self { seed, folder, length: plan.setup.length(), config, keep }
     }
 
     /// Finds out how far the run has come.
@@ -64,19 +64,26 @@ impl PlannedRun {
         if self.folder.join(file::LAST).exists() {
             let snapshot = run_folder::read_snapshot(&self.folder, file::LAST)?;
             let path = self.folder.join(file::LAST);
-            let (made, steps) = snapshot_steps(known::own(), &snapshot).map_err(|error| {
+            let found = snapshot_progress(known::own(), &snapshot).map_err(|error| {
                 let stop = Stop::from(error);
                 Stop { message: format!("{}: {}", path.display(), stop.message), ..stop }
             })?;
-            return Ok(match made {
-                Some(made) if made >= steps.max(self.steps) => RunStage::Finished,
+            // A run may have gone on for longer than this command asks for.
+            let finished = [found.length, self.length].iter().all(|length| found.has_made(*length) == Some(true));
+            return Ok(match found.steps {
+                Some(_) if finished => RunStage::Finished,
                 made => RunStage::Begun(made.unwrap_or(0)),
             });
         }
-        let made = History::load(&self.folder, u64::MAX).map_or(0, |history| history.steps());
-        match (made, self.keep) {
+        let rows = History::load(&self.folder, u64::MAX).unwrap_or_default();
+        let enough = match self.length {
+            Length::Preset => true,
+            Length::Steps(steps) => rows.steps() >= steps,
+            Length::Iterations(iterations) => History::iterations(&self.folder).is_ok_and(|made| made >= iterations),
+        };
+        match (rows.steps(), self.keep) {
             (0, _) => Ok(RunStage::Missing),
-            (made, Keep::None) if made >= self.steps => Ok(RunStage::Finished),
+            (_, Keep::None) if enough => Ok(RunStage::Finished),
             _ => {
                 let folder = self.folder.display();
                 let message = format!("{folder} holds rows of a run that has no snapshot to go on from");

@@ -79,6 +79,14 @@ impl Progress {
         }
     }
 
+    /// Sets the number of steps in all, which may become clear only on the way.
+    pub fn set_total(&mut self, total: u64) {
+        if total != self.total {
+            self.total = total;
+            self.bar.iter().for_each(|bar| bar.set_length(total));
+        }
+    }
+
     /// Shows a report: on a terminal always, otherwise at each tenth of the run or after half a minute of silence.
     pub fn update(&mut self, report: Report) {
         let now = Instant::now();

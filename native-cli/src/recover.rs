@@ -101,7 +101,7 @@ impl RecordedSession {
         let setup = self.session.setup();
         let own = Own { env: Some(setup.env.clone()), ..known::own() };
         let mut session = Session::restore_trials(device, own, &saved)?;
-        session.set_steps(setup.steps)?;
+        session.set_length(setup.length())?;
         session.set_debug(self.debug);
         if session.begins_anew() {
             say(NEW_EPISODES);

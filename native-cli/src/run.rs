@@ -394,6 +394,7 @@ fn iterate(
             }
         }
         let steps = mean_made(session, seeds);
+        progress.set_total(session.total_steps());
         progress.update(Report { steps, episode_return: finite_mean(&returns), eval_return: last_mean(runs) });
         let stays: Vec<usize> =
             changed.iter().copied().filter(|index| pace.keep.stays(before[*index], now(session, *index))).collect();

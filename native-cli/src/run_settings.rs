@@ -10,7 +10,7 @@ use crate::meta_test::MetaTestArgs;
 use clap::{Arg, ArgMatches, Command};
 use quickstudy_core::algo::Family;
 use quickstudy_core::meta::TestSizes;
-use quickstudy_core::train::{Evaluation, Setting, Setup};
+use quickstudy_core::train::{Evaluation, Length, Setting, Setup};
 use toml::{Table, Value};
 
 /// Declares a struct of settings: of each its help, `key: Kind`, and behind `=` its default with the origin that
@@ -47,14 +47,13 @@ macro_rules! run_settings {
             /// Takes the run's keys out of `table` and leaves the algorithm's.
             ///
             /// # Errors
-            /// A sentence for the user if a value has the wrong type.
+            /// A sentence for the user if a value has the wrong type, or two lengths are given.
             pub fn take(table: &mut Table) -> Result<Self, String> {
-                Ok(Self { $($key: read::<$kind>(table, stringify!($key))?,)+ })
+                Self { $($key: read::<$kind>(table, stringify!($key))?,)+ }.with_one_length()
             }
 
             /// Values of `self`, and those of `other` where it has none.
-            #[must_use]
-            pub fn or(self, other: Self) -> Self {
+            fn filled(self, other: Self) -> Self {
                 Self { $($key: self.$key.or(other.$key),)+ }
             }
 
@@ -115,10 +114,13 @@ run_settings! {
         seed: Seeds = |_, setup| (setup.seeds.clone(), "--seed".into());
         /// Environment steps that each seed makes, to the end of an iteration: 100000, 100k, 1.5M or 1e5 [default: the
         /// preset's]
-        steps: Count = |_, setup| {
+        steps: Count, or |_, setup| {
             let preset = setup.preset.as_ref();
-            (setup.steps, preset.map_or("default".into(), |name| format!("preset {name}")))
+            let origin = preset.map_or("default".into(), |name| format!("preset {name}"));
+            setup.iterations.is_none().then_some((setup.steps, origin))
         };
+        /// Iterations that each seed makes, in place of --steps: garage's n_epochs, Pyrado's max_iter
+        iterations: Count;
         /// Begin with the parameters of a run (its last snapshot) or of a snapshot file instead of first ones: policy,
         /// critics, targets and statistics of normalisers. One is for all seeds, as many as there are seeds are for the
         /// same seeds
@@ -165,6 +167,39 @@ fn read<K: Kind>(table: &mut Table, key: &str) -> Result<Option<K::Value>, Strin
 }
 
 impl RunSettings {
+    /// Refuses two lengths at once.
+    fn with_one_length(self) -> Result<Self, String> {
+        match (self.steps, self.iterations) {
+            (Some(steps), Some(iterations)) => Err(format!(
+                "iterations: {iterations} are asked for beside steps = {steps}, and a run is as long as one of them \
+                 says; leave the other out"
+            )),
+            _ => Ok(self),
+        }
+    }
+
+    /// The length of the run, as far as it was given.
+    #[must_use]
+    pub fn length(&self) -> Length {
+        self.iterations.map_or_else(|| self.steps.into(), Length::Iterations)
+    }
+
+    /// The settings of a lower layer without its length, if this one has a length.
+    fn below(&self, lower: Self) -> Self {
+        match self.length() {
+            Length::Preset => lower,
+            _ => Self { steps: None, iterations: None, ..lower },
+        }
+    }
+
+    /// Values of `self`, and those of `other` where it has none. Of two lengths, steps and iterations, the first
+    /// counts.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        let other = self.below(other);
+        self.filled(other)
+    }
+
     /// The sizes of a meta-test that were given.
     #[must_use]
     pub fn meta_test(&self) -> MetaTestArgs {
@@ -180,8 +215,11 @@ impl RunSettings {
     /// The settings that count, where each is of the first of `layers` that has it, otherwise its default.
     #[must_use]
     pub fn resolved(layers: &[(&Self, Option<String>)], setup: &Setup) -> Vec<Setting> {
-        let run = layers.iter().fold(Self::default(), |run, (layer, _)| run.or((*layer).clone()));
-        let given: Vec<(Table, &Option<String>)> = layers.iter().map(|(layer, from)| (layer.given(), from)).collect();
+        let (mut run, mut given) = (Self::default(), Vec::<(Table, &Option<String>)>::new());
+        for (layer, from) in layers {
+            given.push((run.below((*layer).clone()).given(), from));
+            run = run.or((*layer).clone());
+        }
         let resolved = |(key, default): (&'static str, Option<(Value, String)>)| {
             let found = given.iter().find_map(|(layer, origin)| Some((layer.get(key)?.clone(), *origin)));
             let typed = || Self::typed_origin(key);
@@ -224,7 +262,11 @@ const fn place(number: usize) -> usize {
 impl clap::Args for RunSettings {
     fn augment_args(command: Command) -> Command {
         let arguments = Self::arguments().into_iter().enumerate();
-        command.args(arguments.map(|(number, argument)| argument.display_order(place(number))))
+        let in_place = |(number, argument): (usize, Arg)| {
+            let argument = argument.display_order(place(number));
+            if argument.get_id() == "iterations" { argument.conflicts_with("steps") } else { argument }
+        };
+        command.args(arguments.map(in_place))
     }
 
     fn augment_args_for_update(command: Command) -> Command {

@@ -13,12 +13,19 @@ export type EnvRequest =
   /** Only on the thread that has it. */
   | { kind: "object"; definition: EnvironmentDefinition };
 
+/** How long a run is, in all. */
+export interface RunLength {
+  steps?: number | undefined;
+  iterations?: number | undefined;
+}
+
 /** What to train. */
 export interface SessionRequest {
   algorithm: string;
   env: EnvRequest;
   seeds: number[];
   steps: number | undefined;
+  iterations: number | undefined;
   config: Record<string, unknown>;
   /** Go on from these instead, one per seed. */
   snapshots: Uint8Array[] | undefined;
@@ -160,9 +167,9 @@ export class Engine {
     const { RawSession } = this.#bindings;
     if (request.snapshots) {
       const session = RawSession.restore(device, request.snapshots, source);
-      if (request.steps !== undefined) {
+      if (request.steps !== undefined || request.iterations !== undefined) {
         try {
-          session.setSteps(request.steps);
+          setLength(session, request);
         } catch (error) {
           session.free();
           throw error;
@@ -170,9 +177,9 @@ export class Engine {
       }
       return session;
     }
-    const { algorithm, env, seeds, steps, config, from } = request;
+    const { algorithm, env, seeds, steps, iterations, config, from } = request;
     const name = env.kind === "builtin" ? env.name : undefined;
-    return RawSession.start(device, { algorithm, env: name, seeds, steps, config }, source, from);
+    return RawSession.start(device, { algorithm, env: name, seeds, steps, iterations, config }, source, from);
   }
 
   /** Milliseconds of an iteration after the first one, on a device of its own. */
@@ -274,10 +281,10 @@ export class Engine {
     return this.#on(id, ({ session }: SessionThing) => session.evaluate(episodes));
   }
 
-  /** Makes so many environment steps in all. */
-  async setSteps(id: number, steps: number): Promise<SessionStatus> {
+  /** Makes so many environment steps or iterations in all. */
+  async setLength(id: number, length: RunLength): Promise<SessionStatus> {
     return this.#on(id, ({ session }: SessionThing) => {
-      session.setSteps(steps);
+      setLength(session, length);
       return status(session);
     });
   }
@@ -395,6 +402,15 @@ async function explain(error: unknown, device: RawDevice): Promise<never> {
     }
   }
   throw typed;
+}
+
+/** Sets the length of a run, if one is given. */
+function setLength(session: RawSession, { steps, iterations }: RunLength): void {
+  if (steps !== undefined) {
+    session.setSteps(steps);
+  } else if (iterations !== undefined) {
+    session.setIterations(iterations);
+  }
 }
 
 function status(session: RawSession): SessionStatus {

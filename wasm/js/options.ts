@@ -28,6 +28,8 @@ export interface SessionOptions<A extends AlgorithmName = AlgorithmName> {
   seeds?: readonly number[];
   /** Environment steps per seed; default the preset's, or 100,000. */
   steps?: number;
+  /** Iterations per seed, instead of `steps`. */
+  iterations?: number;
   /**
    * Begin with the parameters of other runs, of their snapshots or policies: one for all seeds, or one for each. All
    * else begins anew, a replay memory too, which the policy fills with `config: { warm_up: "policy" }`.
@@ -42,7 +44,7 @@ export interface SessionOptions<A extends AlgorithmName = AlgorithmName> {
 }
 
 /** Training that goes on from a snapshot, of this package or of the command line. */
-export interface RestoreOptions extends Pick<SessionOptions, "device" | "worker" | "steps"> {
+export interface RestoreOptions extends Pick<SessionOptions, "device" | "worker" | "steps" | "iterations"> {
   /** One per seed. */
   snapshot: Snapshots;
   /** Only for an environment that is not built in. */
@@ -79,7 +81,7 @@ export function envRequest(env: EnvironmentOption): EnvRequest {
 }
 
 const KEYS = [
-  ...["algorithm", "env", "config", "seed", "seeds", "steps", "device", "worker", "snapshot", "from"],
+  ...["algorithm", "env", "config", "seed", "seeds", "steps", "iterations", "device", "worker", "snapshot", "from"],
   ...["signal", "onProgress", "onNotice", "saveEvery", "paused"],
 ];
 
@@ -106,6 +108,10 @@ export function sessionRequest(options: SessionOptions | RestoreOptions): Sessio
   }
   optional("worker", options.worker, "boolean");
   const steps = options.steps === undefined ? undefined : whole("steps", options.steps, 1);
+  const iterations = options.iterations === undefined ? undefined : whole("iterations", options.iterations, 1);
+  if (steps !== undefined && iterations !== undefined) {
+    throw new ConfigError("give steps or iterations, not both", { key: "iterations" });
+  }
   const none: EnvRequest = { kind: "builtin", name: "" };
   if ("snapshot" in options && options.snapshot !== undefined) {
     const own = OF_SNAPSHOTS.find((key) => options[key] !== undefined);
@@ -114,7 +120,7 @@ export function sessionRequest(options: SessionOptions | RestoreOptions): Sessio
     }
     const snapshots = files("snapshot", options.snapshot);
     const env = options.env === undefined ? none : envRequest(options.env);
-    return { algorithm: "", env, seeds: [], steps, config: {}, snapshots, from: [], device };
+    return { algorithm: "", env, seeds: [], steps, iterations, config: {}, snapshots, from: [], device };
   }
   if (typeof options.algorithm !== "string") {
     throw new ConfigError(`algorithm: expected a name, got ${shown(options.algorithm)}`, { key: "algorithm" });
@@ -126,7 +132,8 @@ export function sessionRequest(options: SessionOptions | RestoreOptions): Sessio
   const config = settings(options.config);
   const from = options.from === undefined ? [] : files("from", options.from);
   const env = envRequest(options.env);
-  return { algorithm: options.algorithm, env, seeds, steps, config, snapshots: undefined, from, device };
+  const { algorithm } = options;
+  return { algorithm, env, seeds, steps, iterations, config, snapshots: undefined, from, device };
 }
 
 /** Settings that are given; what they may be, the algorithm says. */

@@ -61,7 +61,8 @@ export class Session {
   /**
    * Environment steps to make, per seed. Where all iterations make what is planned these are whole
    * iterations, so that it may be more than was asked for; where episodes end early, a seed ends with the
-   * iteration in which it makes what was asked for.
+   * iteration in which it makes what was asked for. Where `iterations` were asked for, they are as many as these make
+   * on average so far.
    */
   get totalSteps(): number {
     return this.#status.totalSteps;
@@ -112,7 +113,12 @@ export class Session {
 
   /** Make so many environment steps in all, for example more than a finished run was meant to. */
   async setSteps(steps: number): Promise<void> {
-    this.#status = await this.#engine.setSteps(this.#id, whole("steps", steps, 1));
+    this.#status = await this.#engine.setLength(this.#id, { steps: whole("steps", steps, 1) });
+  }
+
+  /** Make so many iterations in all, whatever the number of steps that they make. */
+  async setIterations(iterations: number): Promise<void> {
+    this.#status = await this.#engine.setLength(this.#id, { iterations: whole("iterations", iterations, 1) });
   }
 
   /** Everything needed to go on, one snapshot per seed: files that the command line reads, too. */

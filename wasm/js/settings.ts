@@ -55,6 +55,24 @@ export interface PpoConfig {
   critic_learning_rate?: number;
   /** first, last: passes over each rollout. Values: 1 or more; default 10. */
   critic_epochs?: number;
+  /**
+   * first, last: steps of its minibatches, as minibatch_size; 0: the policy's minibatches. Values: 0 or more; default
+   * 0.
+   */
+  critic_minibatch_size?: number;
+  /**
+   * first, last: rule of its steps; policy: that of optimiser. Values: policy, adam, rms_prop, sgd; default "policy".
+   */
+  critic_optimiser?: "policy" | "adam" | "rms_prop" | "sgd";
+  /**
+   * linear, cosine: towards 0 at the end of the run; exponential, step: to critic_learning_rate_fall. Values: policy,
+   * constant, linear, exponential, step, cosine; default "policy".
+   */
+  critic_learning_rate_schedule?: "policy" | "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of its rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  critic_learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  critic_learning_rate_falls?: number;
   /** first, last: longer gradients are scaled down; 0: never. Values: 0 or more; default 0.0. */
   critic_max_grad_norm?: number;
   /** what values are fitted to. Values: gae, td_lambda, empirical; default "gae". */
@@ -80,6 +98,11 @@ export interface PpoConfig {
   min_steps?: number;
   /** parts that each pass is split into. Values: divides T · N; default 4. */
   minibatches?: number;
+  /**
+   * steps of a minibatch, the last of which has what is left; above 0: in place of minibatches. Values: 0 or more;
+   * default 0.
+   */
+  minibatch_size?: number;
   /** discount of later rewards. Values: 0 to 1; default 0.99. */
   gamma?: number;
   /** λ of the advantages; lower: less variance, more bias. Values: 0 to 1; default 0.95. */
@@ -170,6 +193,24 @@ export interface Ppo2Config {
   critic_learning_rate?: number;
   /** first, last: passes over each rollout. Values: 1 or more; default 10. */
   critic_epochs?: number;
+  /**
+   * first, last: steps of its minibatches, as minibatch_size; 0: the policy's minibatches. Values: 0 or more; default
+   * 0.
+   */
+  critic_minibatch_size?: number;
+  /**
+   * first, last: rule of its steps; policy: that of optimiser. Values: policy, adam, rms_prop, sgd; default "policy".
+   */
+  critic_optimiser?: "policy" | "adam" | "rms_prop" | "sgd";
+  /**
+   * linear, cosine: towards 0 at the end of the run; exponential, step: to critic_learning_rate_fall. Values: policy,
+   * constant, linear, exponential, step, cosine; default "policy".
+   */
+  critic_learning_rate_schedule?: "policy" | "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of its rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  critic_learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  critic_learning_rate_falls?: number;
   /** first, last: longer gradients are scaled down; 0: never. Values: 0 or more; default 0.0. */
   critic_max_grad_norm?: number;
   /** what values are fitted to. Values: gae, td_lambda, empirical; default "empirical". */
@@ -195,6 +236,11 @@ export interface Ppo2Config {
   min_steps?: number;
   /** parts that each pass is split into. Values: divides T · N; default 4. */
   minibatches?: number;
+  /**
+   * steps of a minibatch, the last of which has what is left; above 0: in place of minibatches. Values: 0 or more;
+   * default 0.
+   */
+  minibatch_size?: number;
   /** discount of later rewards. Values: 0 to 1; default 0.99. */
   gamma?: number;
   /** λ of the advantages; lower: less variance, more bias. Values: 0 to 1; default 0.95. */
@@ -268,6 +314,24 @@ export interface A2cConfig {
   critic_learning_rate?: number;
   /** first, last: passes over each rollout. Values: 1 or more; default 10. */
   critic_epochs?: number;
+  /**
+   * first, last: steps of its minibatches, as minibatch_size; 0: the policy's minibatches. Values: 0 or more; default
+   * 0.
+   */
+  critic_minibatch_size?: number;
+  /**
+   * first, last: rule of its steps; policy: that of optimiser. Values: policy, adam, rms_prop, sgd; default "policy".
+   */
+  critic_optimiser?: "policy" | "adam" | "rms_prop" | "sgd";
+  /**
+   * linear, cosine: towards 0 at the end of the run; exponential, step: to critic_learning_rate_fall. Values: policy,
+   * constant, linear, exponential, step, cosine; default "policy".
+   */
+  critic_learning_rate_schedule?: "policy" | "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of its rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  critic_learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  critic_learning_rate_falls?: number;
   /** first, last: longer gradients are scaled down; 0: never. Values: 0 or more; default 0.0. */
   critic_max_grad_norm?: number;
   /** what values are fitted to. Values: gae, td_lambda, empirical; default "gae". */
@@ -293,6 +357,11 @@ export interface A2cConfig {
   min_steps?: number;
   /** parts that each pass is split into. Values: divides T · N; default 1. */
   minibatches?: number;
+  /**
+   * steps of a minibatch, the last of which has what is left; above 0: in place of minibatches. Values: 0 or more;
+   * default 0.
+   */
+  minibatch_size?: number;
   /** discount of later rewards. Values: 0 to 1; default 0.99. */
   gamma?: number;
   /** λ of the advantages; lower: less variance, more bias. Values: 0 to 1; default 1.0. */
@@ -375,6 +444,24 @@ export interface VpgConfig {
   critic_learning_rate?: number;
   /** first, last: passes over each rollout. Values: 1 or more; default 10. */
   critic_epochs?: number;
+  /**
+   * first, last: steps of its minibatches, as minibatch_size; 0: the policy's minibatches. Values: 0 or more; default
+   * 0.
+   */
+  critic_minibatch_size?: number;
+  /**
+   * first, last: rule of its steps; policy: that of optimiser. Values: policy, adam, rms_prop, sgd; default "policy".
+   */
+  critic_optimiser?: "policy" | "adam" | "rms_prop" | "sgd";
+  /**
+   * linear, cosine: towards 0 at the end of the run; exponential, step: to critic_learning_rate_fall. Values: policy,
+   * constant, linear, exponential, step, cosine; default "policy".
+   */
+  critic_learning_rate_schedule?: "policy" | "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of its rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  critic_learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  critic_learning_rate_falls?: number;
   /** first, last: longer gradients are scaled down; 0: never. Values: 0 or more; default 0.0. */
   critic_max_grad_norm?: number;
   /** what values are fitted to. Values: gae, td_lambda, empirical; default "gae". */
@@ -400,6 +487,11 @@ export interface VpgConfig {
   min_steps?: number;
   /** parts that each pass is split into. Values: divides T · N; default 1. */
   minibatches?: number;
+  /**
+   * steps of a minibatch, the last of which has what is left; above 0: in place of minibatches. Values: 0 or more;
+   * default 0.
+   */
+  minibatch_size?: number;
   /** discount of later rewards. Values: 0 to 1; default 0.99. */
   gamma?: number;
   /** λ of the advantages; lower: less variance, more bias. Values: 0 to 1; default 1.0. */
@@ -459,9 +551,7 @@ export interface TrpoConfig {
   base_eps?: number;
   /** share of each rollout's steps that the KL's Hessian is of. Values: above 0, to 1; default 1.0. */
   curvature_share?: number;
-  /**
-   * Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001.
-   */
+  /** step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
   /**
    * linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant,
@@ -472,9 +562,17 @@ export interface TrpoConfig {
   learning_rate_fall?: number;
   /** number of the falls of step. Values: 1 or more; default 3. */
   learning_rate_falls?: number;
+  /** rule by which gradients become steps. Values: adam, rms_prop, sgd; default "adam". */
+  optimiser?: "adam" | "rms_prop" | "sgd";
   /** Adam's ε. Values: > 0; default 0.00001. */
   adam_eps?: number;
-  /** passes over each rollout in which Adam fits the value function. Values: 1 or more; default 10. */
+  /** RMSprop: share of the old squares in their average. Values: 0 to 1; default 0.99. */
+  rms_decay?: number;
+  /** RMSprop's ε. Values: > 0; default 0.00001. */
+  rms_eps?: number;
+  /** of sgd: share of the last step in the next one. Values: 0 to 0.999999; default 0.9. */
+  momentum?: number;
+  /** passes over each rollout in which the value function is fitted. Values: 1 or more; default 10. */
   critic_epochs?: number;
   /** over each rollout. Values: true, false; default true. */
   normalise_advantages?: boolean;
@@ -490,6 +588,11 @@ export interface TrpoConfig {
   min_steps?: number;
   /** parts that each pass is split into. Values: divides T · N; default 16. */
   minibatches?: number;
+  /**
+   * steps of a minibatch, the last of which has what is left; above 0: in place of minibatches. Values: 0 or more;
+   * default 0.
+   */
+  minibatch_size?: number;
   /** discount of later rewards. Values: 0 to 1; default 0.99. */
   gamma?: number;
   /** λ of the advantages; lower: less variance, more bias. Values: 0 to 1; default 0.95. */
@@ -610,6 +713,24 @@ export interface SvpgConfig {
   critic_learning_rate?: number;
   /** first, last: passes over each rollout. Values: 1 or more; default 10. */
   critic_epochs?: number;
+  /**
+   * first, last: steps of its minibatches, as minibatch_size; 0: the policy's minibatches. Values: 0 or more; default
+   * 0.
+   */
+  critic_minibatch_size?: number;
+  /**
+   * first, last: rule of its steps; policy: that of optimiser. Values: policy, adam, rms_prop, sgd; default "policy".
+   */
+  critic_optimiser?: "policy" | "adam" | "rms_prop" | "sgd";
+  /**
+   * linear, cosine: towards 0 at the end of the run; exponential, step: to critic_learning_rate_fall. Values: policy,
+   * constant, linear, exponential, step, cosine; default "policy".
+   */
+  critic_learning_rate_schedule?: "policy" | "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of its rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  critic_learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  critic_learning_rate_falls?: number;
   /** first, last: longer gradients are scaled down; 0: never. Values: 0 or more; default 0.0. */
   critic_max_grad_norm?: number;
   /** what values are fitted to. Values: gae, td_lambda, empirical; default "gae". */
@@ -635,6 +756,11 @@ export interface SvpgConfig {
   min_steps?: number;
   /** parts that each pass is split into. Values: divides T · N; default 1. */
   minibatches?: number;
+  /**
+   * steps of a minibatch, the last of which has what is left; above 0: in place of minibatches. Values: 0 or more;
+   * default 0.
+   */
+  minibatch_size?: number;
   /** discount of later rewards. Values: 0 to 1; default 0.99. */
   gamma?: number;
   /** λ of the advantages; lower: less variance, more bias. Values: 0 to 1; default 1.0. */
@@ -749,6 +875,8 @@ export interface DqnConfig {
   epsilon_final?: number;
   /** updates from one step of the target to the next. Values: 1 or more; default 2500. */
   target_update_interval?: number;
+  /** factor of rewards, once. Values: > 0; default 1.0. */
+  reward_scale?: number;
   /** longer gradients are scaled down; 0: never. Values: 0 or more; default 10.0. */
   max_grad_norm?: number;
   /** hidden layers of each network. Values: list of widths; default [64, 64]. */
@@ -827,6 +955,8 @@ export interface DqlConfig {
   epsilon_final?: number;
   /** updates from one step of the target to the next. Values: 1 or more; default 5. */
   target_update_interval?: number;
+  /** factor of rewards, once. Values: > 0; default 1.0. */
+  reward_scale?: number;
   /** longer gradients are scaled down; 0: never. Values: 0 or more; default 0.5. */
   max_grad_norm?: number;
   /** hidden layers of each network. Values: list of widths; default [32, 32]. */
@@ -1079,6 +1209,8 @@ export interface SacConfig {
    * 1; default 0.005.
    */
   tau?: number;
+  /** updates from one step of the targets to the next. Values: 1 or more; default 1. */
+  target_update_interval?: number;
   /** first weight of the entropy, α. Values: > 0; default 1.0. */
   temperature?: number;
   /** learn α, so that the entropy comes to its target. Values: true, false; default true. */
@@ -1763,6 +1895,11 @@ export interface Rl2PpoConfig {
   tolerance?: number;
   /** parts of each pass, in trials. Values: divides meta_batch; default 4. */
   minibatches?: number;
+  /**
+   * trials of a minibatch, the last of which has what is left; above 0: in place of minibatches. Values: 0 or more;
+   * default 0.
+   */
+  minibatch_size?: number;
   /** clip range of the probability ratio. Values: 0 to 1; default 0.2. */
   clip_eps?: number;
   /** weight of the value loss ½ (v − R)². Values: 0 or more; default 0.5. */

@@ -34,6 +34,8 @@ export interface SetupInfo {
   seeds: number[];
   /** Environment steps per seed that were asked for. */
   steps: number;
+  /** Iterations per seed, if the run is as long as these say. */
+  iterations: number | null;
   /** Name of the preset whose settings apply. */
   preset: string | null;
   settings: Setting[];

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use quickstudy_core::Error;
 use quickstudy_core::env::builtin;
 use quickstudy_core::host::EnvPlace;
-use quickstudy_core::train::{Episode, Layer, Own, Row, Session, Setup};
+use quickstudy_core::train::{Episode, Layer, Length, Own, Row, Session, Setup};
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
@@ -24,6 +24,7 @@ struct Request {
     env: Option<String>,
     seeds: Vec<u64>,
     steps: Option<u64>,
+    iterations: Option<u64>,
     #[serde(default)]
     config: toml::Table,
 }
@@ -41,6 +42,7 @@ struct SetupInfo<'a> {
     env: &'a str,
     seeds: &'a [u64],
     steps: u64,
+    iterations: Option<u64>,
     preset: Option<&'a str>,
     settings: Vec<SettingValue<'a>>,
 }
@@ -115,7 +117,8 @@ impl RawSession {
             None => builtin(request.env.as_deref().unwrap_or_default()).map(EnvPlace::from),
         };
         let resolve = |env: EnvPlace| {
-            Setup::resolve(&request.algorithm, env, &request.seeds, request.steps, std::slice::from_ref(&layer))
+            let length = request.iterations.map_or_else(|| request.steps.into(), Length::Iterations);
+            Setup::resolve(&request.algorithm, env, &request.seeds, length, std::slice::from_ref(&layer))
         };
         let session = place.and_then(resolve).and_then(|setup| Session::new(device.device(), &setup));
         let begun = |mut session: Session| {
@@ -156,6 +159,7 @@ impl RawSession {
             env: &setup.env.spec().name,
             seeds: &setup.seeds,
             steps: setup.steps,
+            iterations: setup.iterations,
             preset: setup.preset.as_deref(),
             settings: setup
                 .settings
@@ -202,6 +206,15 @@ impl RawSession {
     #[wasm_bindgen(js_name = setSteps)]
     pub fn set_steps(&mut self, steps: f64) -> Thrown<()> {
         self.session.set_steps(steps.max(1.0) as u64).map_err(thrown)
+    }
+
+    /// Make so many iterations in all.
+    ///
+    /// # Errors
+    /// As [`set_steps`](Self::set_steps).
+    #[wasm_bindgen(js_name = setIterations)]
+    pub fn set_iterations(&mut self, iterations: f64) -> Thrown<()> {
+        self.session.set_length(Length::Iterations(iterations.max(1.0) as u64)).map_err(thrown)
     }
 
     /// Dispatches that all iterations so far took on a GPU.

@@ -27,14 +27,16 @@
 //! not finite, has made its steps.
 //!
 //! A seed ends with the iteration in which it makes the steps that were asked for, and not before an iteration that
-//! learns. Schedules follow [`Progress`](crate::optim::Progress): the steps made, divided by the budget, which is the
-//! steps asked for, rounded up to iterations as they are planned, so that without early ends it is the share of
-//! iterations to the last bit. Stacked seeds then have rates of their own, `[S, 1]`
-//! ([`Iteration::scalar`](crate::play::Iteration::scalar)). Quantities that papers count in iterations or updates are
-//! counted in these: CEM's `extra_decay_time`, DQL's εᵏ, periods of targets, MAML's clip range. A seed that is done
-//! leaves its stack (`session/stacks.rs`): the arrays of the other seeds are copied into smaller ones, and their
-//! programs are compiled again. On the host the environments of a done seed run on beside the others, unseen. Seeds
-//! that were restored after different numbers of iterations are trained one stack after the other.
+//! learns. Where a number of iterations was asked for ([`Length::Iterations`]), it ends after so many, however many
+//! steps these make, and its schedules follow iterations. Otherwise schedules follow
+//! [`Progress`](crate::optim::Progress): the steps made, divided by the budget, which is the steps asked for, rounded
+//! up to iterations as they are planned, so that without early ends it is the share of iterations to the last bit.
+//! Stacked seeds then have rates of their own, `[S, 1]` ([`Iteration::scalar`](crate::play::Iteration::scalar)).
+//! Quantities that papers count in iterations or updates are counted in these: CEM's `extra_decay_time`, DQL's εᵏ,
+//! periods of targets, MAML's clip range. A seed that is done leaves its stack (`session/stacks.rs`): the arrays of the
+//! other seeds are copied into smaller ones, and their programs are compiled again. On the host the environments of a
+//! done seed run on beside the others, unseen. Seeds that were restored after different numbers of iterations are
+//! trained one stack after the other.
 
 mod attempt;
 mod saved;
@@ -53,15 +55,16 @@ pub use saved::segments::{ReadSegment, Ring};
 pub use saved::{Saved, joined};
 #[cfg(not(target_arch = "wasm32"))]
 pub use session::restored::trial_stacks;
-pub use session::restored::{snapshot_steps, stacks};
+pub use session::restored::{SnapshotProgress, snapshot_progress, stacks};
 pub use session::snapshots::{SegmentRows, SnapshotParts, Snapshots};
 #[cfg(not(target_arch = "wasm32"))]
 pub use session::trials::check_stackable;
 pub use session::{Row, Session};
+pub use setup::length::{DEFAULT_STEPS, Length};
 pub use setup::metric_docs::METRIC_DOCS;
 pub use setup::own::{Own, PlaceBySpec};
 pub use setup::presets::{Preset, preset, presets};
 pub use setup::register::{ALGORITHMS, algorithm};
 #[cfg(any(test, feature = "debug"))]
 pub use setup::small::small;
-pub use setup::{DEFAULT_STEPS, Layer, Setting, Setup};
+pub use setup::{Layer, Setting, Setup};

@@ -77,8 +77,13 @@ pub(in crate::train) fn setup(headers: &[&Header], def: &'static AlgorithmDef, o
     let seeds: Vec<u64> = headers.iter().map(|header| header.seed).collect();
     // A memory is as large as the run with the most steps needs it.
     let made = |algorithm: &dyn Algorithm| headers.iter().map(|header| header.made(algorithm)).max().unwrap_or(0);
-    let setup = Setup::of_snapshot(def, env, &seeds, first.steps, &first.config, &made);
-    setup.map(|setup| setup.among(first.ranks)).map_err(|e| wrong(e.to_string()))
+    let length = first.budget.length(first.steps);
+    let setup = Setup::of_snapshot(def, env, &seeds, length, &first.config, &made);
+    let setup = setup.map(|setup| setup.among(first.ranks)).map_err(|e| wrong(e.to_string()))?;
+    match setup.steps == first.steps {
+        true => Ok(setup),
+        false => Err(wrong(format!("its iterations are planned to make {} steps, not {}", setup.steps, first.steps))),
+    }
 }
 
 /// Finds the ring of an entry in a file's header, if its rows are not among the tensors.

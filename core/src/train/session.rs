@@ -28,8 +28,9 @@ use crate::train::saved::finished::Finished;
 use crate::train::saved::host_episodes;
 use crate::train::saved::segments::Ring;
 use crate::train::saved::wrong::wrong;
+use crate::train::setup::Setup;
+use crate::train::setup::length::Length;
 use crate::train::setup::own::Own;
-use crate::train::setup::{Setup, check_steps};
 use crate::{Device, Error, Program, Result, State};
 
 pub(in crate::train) use stacks::Stack;
@@ -212,7 +213,8 @@ impl Session {
         self.stack.first().map_or(0, |seed| self.seeds[*seed].iteration)
     }
 
-    /// The number of iterations to make, as they are planned. If episodes end early, more are made.
+    /// The number of iterations to make, as they are planned. If episodes end early, more are made, unless the run is
+    /// as long as [iterations](Length::Iterations) say.
     pub fn iterations(&self) -> u64 {
         self.setup.iterations(self.setup.steps)
     }
@@ -234,11 +236,18 @@ impl Session {
 
     /// The number of environment steps to make per seed. If all iterations make what is planned, these are whole
     /// iterations, and may be more than was asked for; otherwise a seed ends with the iteration in which it makes what
-    /// was asked for.
+    /// was asked for. In a run that is as long as [iterations](Length::Iterations) say,
+    /// they are as many as these make on average so far.
     pub fn total_steps(&self) -> u64 {
-        match self.setup.fitted().counts_steps() {
-            true => self.setup.steps,
-            false => self.setup.budget(),
+        let sum = |of: &dyn Fn(&SeedProgress) -> u64| self.seeds.iter().map(of).fold(0, u64::saturating_add);
+        let (done, made) = (sum(&|seed| seed.iteration), sum(&|seed| seed.made));
+        match (self.setup.fitted().counts_steps(), self.setup.iterations) {
+            (false, _) => self.setup.budget(),
+            (true, None) => self.setup.steps,
+            (true, Some(_)) if done == 0 => self.setup.steps,
+            (true, Some(iterations)) => {
+                u64::try_from(u128::from(made) * u128::from(iterations) / u128::from(done)).unwrap_or(u64::MAX)
+            }
         }
     }
 
@@ -262,7 +271,9 @@ impl Session {
 
     /// The progress of a seed, which its schedules follow.
     fn progress(&self, index: usize) -> Progress {
-        let SeedProgress { iteration: iterations, made: steps, .. } = self.seeds[index];
+        let SeedProgress { iteration: iterations, made, .. } = self.seeds[index];
+        // What is as long as iterations say is through by iterations too.
+        let steps = self.setup.iterations.map_or(made, |_| self.setup.planned(iterations));
         Progress { iterations, steps, budget: self.setup.budget() }
     }
 
@@ -274,13 +285,25 @@ impl Session {
     /// [`Error::Config`] for none or more than 10¹⁵, if a seed has made more already, or if a setting does not fit so
     /// many steps; [`Error::Memory`] if there is no room.
     pub fn set_steps(&mut self, steps: u64) -> Result<()> {
-        check_steps(steps)?;
-        let made = self.seeds.iter().map(|seed| seed.made).max().unwrap_or(0);
-        if steps < made && steps != self.setup.steps {
-            let problem = format!("{made} are made already, so {steps} in all cannot be");
-            return Err(Error::config("steps", problem));
+        self.set_length(Length::Steps(steps))
+    }
+
+    /// Sets the length of the run, as [`set_steps`](Session::set_steps) does: environment steps or iterations, in all.
+    ///
+    /// # Errors
+    /// As [`set_steps`](Session::set_steps).
+    pub fn set_length(&mut self, length: Length) -> Result<()> {
+        let most = |of: &dyn Fn(&SeedProgress) -> u64| self.seeds.iter().map(of).max().unwrap_or(0);
+        let made = most(&|seed| seed.made);
+        let (key, done, asked) = match length {
+            Length::Preset => return Ok(()),
+            Length::Steps(steps) => ("steps", made, steps),
+            Length::Iterations(iterations) => ("iterations", most(&|seed| seed.iteration), iterations),
+        };
+        if (1..done).contains(&asked) && length != self.setup.length() {
+            return Err(Error::config(key, format!("{done} are made already, so {asked} in all cannot be")));
         }
-        let (setup, trials) = (self.setup.for_steps(steps, made)?, self.trials.for_steps(steps, made)?);
+        let (setup, trials) = (self.setup.for_length(length, made)?, self.trials.for_length(length, made)?);
         let entries = |setup: &Setup| setup.fitted().entries(setup.env.state_len());
         let new = entries(&setup);
         if new != entries(&self.setup) {

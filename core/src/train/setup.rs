@@ -1,6 +1,7 @@
 //! Setups: requests for training, with algorithm, environment, seeds, and every setting with the layer that it comes
 //! from.
 
+pub(super) mod length;
 pub(super) mod metric_docs;
 pub(super) mod own;
 pub(super) mod presets;
@@ -13,6 +14,7 @@ use std::rc::Rc;
 
 use toml::{Table, Value};
 
+use self::length::Length;
 use self::presets::{preset, preset_on_host};
 use self::register::is_builtin;
 use crate::algo::{Algorithm, AlgorithmDef, IntoAlgorithm, StateEntry, Together, Training};
@@ -51,8 +53,10 @@ pub struct Setup {
     pub env: EnvPlace,
     /// The seeds. Each has a run, and all are stacked on one device.
     pub seeds: Vec<u64>,
-    /// The number of environment steps per seed.
+    /// The number of environment steps per seed; of a run that is as long as iterations say, those that are planned.
     pub steps: u64,
+    /// The number of iterations per seed, if the run is as long as these say.
+    pub iterations: Option<u64>,
     /// The algorithm's settings with their origins, in order of declaration.
     pub settings: Vec<Setting>,
     /// The name of the preset among the layers.
@@ -66,16 +70,10 @@ pub struct Setup {
 /// The sizes of the larger bound of an action's number for which a Gaussian policy needs no other units.
 const SIZES_OF_ACTIONS: (f64, f64) = (0.5, 2.0);
 
-/// The number of environment steps per seed if neither the caller nor a preset says.
-pub const DEFAULT_STEPS: u64 = 100_000;
-
-/// The most environment steps per seed: every whole number up to it is exact in f64.
-pub(in crate::train) const MAX_STEPS: u64 = 1_000_000_000_000_000;
-
 impl Setup {
     /// Resolves a request. Defaults are overridden by the preset for the environment, and that by `layers`, later ones
-    /// last. Without `steps`, they are the preset's, or 100,000. `algorithm` is the name of a built-in one, or the
-    /// definition of another.
+    /// last. `length` is a number of environment steps, `Option<u64>`, or a [`Length`]; without one, the run is as long
+    /// as the preset says, or 100,000 steps. `algorithm` is the name of a built-in one, or the definition of another.
     ///
     /// # Errors
     /// [`Error::Unknown`] for an unknown algorithm or key, with the closest one; [`Error::Config`] for a value of the
@@ -84,17 +82,17 @@ impl Setup {
         algorithm: impl IntoAlgorithm,
         env: impl Into<EnvPlace>,
         seeds: &[u64],
-        steps: Option<u64>,
+        length: impl Into<Length>,
         layers: &[Layer],
     ) -> Result<Setup> {
-        Setup::resolved(algorithm.definition()?, env.into(), seeds, steps, layers)
+        Setup::resolved(algorithm.definition()?, env.into(), seeds, length.into(), layers)
     }
 
     fn resolved(
         algorithm: &'static AlgorithmDef,
         env: EnvPlace,
         seeds: &[u64],
-        steps: Option<u64>,
+        length: Length,
         layers: &[Layer],
     ) -> Result<Setup> {
         check_seeds(seeds)?;
@@ -111,20 +109,20 @@ impl Setup {
         for layer in layers {
             apply(algorithm, &mut settings, &layer.settings, &layer.origin)?;
         }
-        let fitted = algorithm.fit(&table(&settings), env.spec())?;
-        let steps = steps.or(preset.as_ref().map(|p| p.steps)).unwrap_or(DEFAULT_STEPS);
-        check_steps(steps)?;
-        let fitted = fitted.for_steps(steps)?.unwrap_or(fitted).into();
-        Ok(Setup {
+        let fitted = algorithm.fit(&table(&settings), env.spec())?.into();
+        let (steps, preset) = preset.map(|preset| (preset.steps, preset.name)).unzip();
+        let setup = Setup {
             algorithm,
             env,
             seeds: seeds.to_vec(),
-            steps,
+            steps: 0,
+            iterations: None,
             settings,
-            preset: preset.map(|p| p.name),
+            preset,
             fitted,
             ranks: 1,
-        })
+        };
+        setup.for_length(length.or_steps(steps), 0)
     }
 
     /// The settings of an algorithm without preset or layers, in order of declaration.
@@ -214,10 +212,27 @@ impl Setup {
         self.fitted.batch().saturating_mul(self.sharers())
     }
 
+    /// The length of the run.
+    #[must_use]
+    pub fn length(&self) -> Length {
+        self.iterations.map_or(Length::Steps(self.steps), Length::Iterations)
+    }
+
+    /// Makes the setup of a run of another length, `made` steps of which are already made.
+    pub(in crate::train) fn for_length(&self, length: Length, made: u64) -> Result<Setup> {
+        let length = length.or_steps(Some(self.steps));
+        let (steps, fitted) = (length.steps(&*self.fitted)?, length.fit(self.fitted.clone(), made)?);
+        let iterations = if let Length::Iterations(iterations) = length { Some(iterations) } else { None };
+        Ok(Setup { steps, iterations, fitted, ..self.clone() }.among(self.ranks))
+    }
+
     /// The setup of this number of ranks, which train together.
     #[must_use]
     pub(in crate::train) fn among(self, ranks: usize) -> Setup {
-        Setup { ranks, ..self }
+        let setup = Setup { ranks, ..self };
+        // As many iterations make more steps, the more ranks play.
+        let steps = setup.iterations.map_or(setup.steps, |iterations| setup.planned(iterations));
+        Setup { steps, ..setup }
     }
 
     /// R, the number of ranks that train together.
@@ -245,38 +260,25 @@ impl Setup {
         self.planned(self.iterations(self.steps))
     }
 
-    /// Makes the setup of a run of another number of steps, `made` of which are already made.
-    pub(in crate::train) fn for_steps(&self, steps: u64, made: u64) -> Result<Setup> {
-        let other = self.fitted.for_steps(length(&*self.fitted, steps, made))?;
-        let fitted = other.map_or_else(|| self.fitted.clone(), Rc::from);
-        Ok(Setup { steps, fitted, ..self.clone() })
-    }
-
-    /// Makes the setup of settings that were resolved before, as a snapshot holds them, for a run of `steps` steps;
-    /// `made` gives the number already made.
+    /// Makes the setup of settings that were resolved before, as a snapshot holds them, for a run of this length;
+    /// `made` gives the number of steps already made.
     pub(in crate::train) fn of_snapshot(
         algorithm: &'static AlgorithmDef,
         env: EnvPlace,
         seeds: &[u64],
-        steps: u64,
+        length: Length,
         config: &Table,
         made: &dyn Fn(&dyn Algorithm) -> u64,
     ) -> Result<Setup> {
         check_seeds(seeds)?;
-        let fitted = algorithm.fit(config, env.spec())?;
-        let length = length(&*fitted, steps, made(&*fitted));
-        let fitted = fitted.for_steps(length)?.unwrap_or(fitted).into();
+        let fitted: Rc<dyn Algorithm> = algorithm.fit(config, env.spec())?.into();
         let mut settings = defaults(algorithm);
         apply(algorithm, &mut settings, config, "snapshot")?;
-        Ok(Setup { algorithm, env, seeds: seeds.to_vec(), steps, settings, preset: None, fitted, ranks: 1 })
+        let (seeds, made) = (seeds.to_vec(), made(&*fitted));
+        let setup =
+            Setup { algorithm, env, seeds, steps: 0, iterations: None, settings, preset: None, fitted, ranks: 1 };
+        setup.for_length(length, made)
     }
-}
-
-/// The number of steps that a memory is made for, in a run of `steps` steps. Earlier versions allowed fewer than the
-/// run had already made.
-fn length(algorithm: &dyn Algorithm, steps: u64, made: u64) -> u64 {
-    // The last iteration may make more steps than were asked for.
-    if algorithm.counts_steps() { steps } else { steps.max(made) }
 }
 
 /// The most seeds that a session stacks.
@@ -316,15 +318,6 @@ fn apply(algorithm: &AlgorithmDef, settings: &mut [Setting], layer: &Table, orig
         settings[i].origin = origin.to_owned();
     }
     Ok(())
-}
-
-/// Checks that a run can have this number of environment steps.
-pub(in crate::train) fn check_steps(steps: u64) -> Result<()> {
-    match steps {
-        1..=MAX_STEPS => Ok(()),
-        0 => Err(Error::config("steps", "0 environment steps train nothing; give at least 1")),
-        _ => Err(Error::config("steps", format!("{steps} is more than {MAX_STEPS}"))),
-    }
 }
 
 #[cfg(test)]

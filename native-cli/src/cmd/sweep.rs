@@ -76,6 +76,15 @@ pub struct SweepArgs {
     /// Environment steps of each seed
     #[arg(long, value_name = "N", value_parser = args::count, allow_negative_numbers = true)]
     pub steps: Option<u64>,
+    /// Iterations of each seed, in place of --steps
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = args::count,
+        allow_negative_numbers = true,
+        conflicts_with = "steps"
+    )]
+    pub iterations: Option<u64>,
     /// A setting of all trials, gamma=0.9, or the values of one that is tried, gamma=0.9,0.98,0.99; repeatable
     #[arg(long = "set", value_name = "KEY=VALUES")]
     pub settings: Vec<String>,
@@ -183,11 +192,16 @@ fn read(args: &SweepArgs) -> Result<(SweepFile, Option<String>), Stop> {
         file = SweepFile::parse(&whole).map_err(|problem| Stop::user(format!("{}: {problem}", path.display())))?;
         text = Some(whole);
     }
+    if args.steps.is_some() || args.iterations.is_some() {
+        ["steps", "iterations"].iter().for_each(|key| drop(file.fixed.remove(*key)));
+    }
     let mut fixed = |key: &str, value: Option<Value>| value.map(|value| file.fixed.insert(key.to_owned(), value));
     fixed("algorithm", args.algorithm.clone().map(Value::String));
     fixed("env", args.env.clone().map(Value::String));
     fixed("seed", args.seed.as_ref().map(Seeds::write));
-    fixed("steps", args.steps.and_then(|steps| i64::try_from(steps).ok()).map(Value::Integer));
+    for (key, count) in [("steps", args.steps), ("iterations", args.iterations)] {
+        fixed(key, count.and_then(|count| i64::try_from(count).ok()).map(Value::Integer));
+    }
     args.settings.iter().try_for_each(|setting| file.set(setting))?;
     if let (Some(halving), false) = (file.halving, file.fixed.contains_key("eval_every")) {
         // Each rung ends with an evaluation.

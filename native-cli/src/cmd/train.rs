@@ -380,7 +380,7 @@ fn train(args: &TrainArgs, session: Session, runs: Vec<SeedRun>, pace: Pace) -> 
     ));
     for (index, run) in runs.iter().enumerate() {
         let (seed, steps) = (session.setup().seeds[index], session.steps_made(index));
-        run.ended(seed, steps, steps >= session.setup().steps).print();
+        run.ended(seed, steps, session.is_done(index)).print();
         say(&format!("saved {}", run.folder.path().display()));
         if let Some(line) = run.ended_at(pace.evaluation) {
             say(&format!("  {line}"));

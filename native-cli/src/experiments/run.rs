@@ -61,7 +61,7 @@ impl Run {
         let mut config = read_config(folder)?;
         let seed = config.remove("seed");
         config.retain(|key, _| {
-            !RunSettings::KEYS.contains(&key) || ["steps", "from"].contains(&key) || NAMES.contains(&key)
+            !RunSettings::KEYS.contains(&key) || ["steps", "iterations", "from"].contains(&key) || NAMES.contains(&key)
         });
         let curves = wanted.iter().map(|metric| (metric.clone(), points(&table, over, metric))).collect();
         let length = table.column(ENV_STEPS).and_then(|steps| steps.last().copied()).unwrap_or(0.0);
@@ -78,7 +78,11 @@ impl Run {
     /// True if the settings and the seed are those of the other run, which may be longer.
     fn is_set_as(&self, other: &Self) -> bool {
         let but_steps = |run: &Self| -> Table {
-            run.config.iter().filter(|(key, _)| *key != "steps").map(|(k, v)| (k.clone(), v.clone())).collect()
+            run.config
+                .iter()
+                .filter(|(key, _)| !["steps", "iterations"].contains(&key.as_str()))
+                .map(|(k, v)| (k.clone(), v.clone()))
+                .collect()
         };
         self.seed.is_some() && self.seed == other.seed && but_steps(self) == but_steps(other)
     }

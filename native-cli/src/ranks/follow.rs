@@ -8,7 +8,7 @@ use crate::known;
 use crate::outcome::Stop;
 use crate::plan::Plan;
 use crate::warm_start;
-use quickstudy_core::train::{Saved, Session};
+use quickstudy_core::train::{Length, Saved, Session};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -57,7 +57,10 @@ impl Follower<'_> {
     fn obey(&mut self, order: Order, more: &[u8]) -> Result<bool, Stop> {
         match order {
             Order::Begin { debug } => self.begin(debug)?,
-            Order::Restore { lengths, steps, debug } => self.restore(&lengths, more, steps, debug)?,
+            Order::Restore { lengths, steps, iterations, debug } => {
+                let length = iterations.map_or(Length::Steps(steps), Length::Iterations);
+                self.restore(&lengths, more, length, debug)?;
+            }
             Order::Step => drop(pollster::block_on(self.session()?.step())?),
             Order::Save(seeds) => drop(lead::saved(self.session()?, &seeds)?),
             Order::Leave => self.session = None,
@@ -86,16 +89,16 @@ impl Follower<'_> {
         Ok(())
     }
 
-    fn restore(&mut self, lengths: &[usize], mut bytes: &[u8], steps: u64, debug: bool) -> Result<(), Stop> {
+    fn restore(&mut self, lengths: &[usize], mut bytes: &[u8], length: Length, debug: bool) -> Result<(), Stop> {
         let mut files = Vec::with_capacity(lengths.len());
-        for length in lengths {
-            let (file, rest) = bytes.split_at_checked(*length).unwrap_or_default();
+        for count in lengths {
+            let (file, rest) = bytes.split_at_checked(*count).unwrap_or_default();
             files.push(Saved::in_one_file(file));
             bytes = rest;
         }
         let device = self.args()?.device.open()?;
         let mut session = Session::restore_saved(&device, known::own(), &files)?;
-        session.set_steps(steps)?;
+        session.set_length(length)?;
         session.set_debug(debug);
         self.session = Some(session);
         Ok(())

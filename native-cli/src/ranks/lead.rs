@@ -8,7 +8,7 @@ use crate::run::{Copied, Encode, Training};
 use crate::segments::SegmentFolder;
 use quickstudy_core::backend::Ranks as _;
 use quickstudy_core::env::Classes;
-use quickstudy_core::train::{Episode, Evaluation, Session};
+use quickstudy_core::train::{Episode, Evaluation, Session, Setup};
 use std::rc::Rc;
 
 /// Orders all other ranks.
@@ -37,7 +37,8 @@ impl<'a> Led<'a> {
             [] => Order::Begin { debug },
             _ => {
                 let lengths = snapshots.iter().map(Vec::len).collect();
-                Order::Restore { lengths, steps: session.setup().steps, debug }
+                let &Setup { steps, iterations, .. } = session.setup();
+                Order::Restore { lengths, steps, iterations, debug }
             }
         };
         order(&team, &first, &parts);

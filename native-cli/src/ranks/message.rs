@@ -14,12 +14,14 @@ pub enum Order {
         /// Looks for gradients that are not finite.
         debug: bool,
     },
-    /// Make a session of the snapshots that follow, of these lengths, for a run of so many steps.
+    /// Make a session of the snapshots that follow, of these lengths, for a run of so many steps or iterations.
     Restore {
         /// The lengths of the snapshots.
         lengths: Vec<usize>,
         /// Environment steps that the run is to make.
         steps: u64,
+        /// Iterations that it is to make, if it is as long as these say.
+        iterations: Option<u64>,
         /// Looks for gradients that are not finite.
         debug: bool,
     },
@@ -102,7 +104,7 @@ mod tests {
 
     #[test]
     fn messages_arrive_as_they_were_sent() {
-        let order = Order::Restore { lengths: vec![3, 2], steps: 7, debug: true };
+        let order = Order::Restore { lengths: vec![3, 2], steps: 7, iterations: None, debug: true };
         let bytes = write(&order, &[b"a\nb", b"cd"]);
         let (got, more) = read::<Order>(&bytes).unwrap();
         assert_eq!((format!("{got:?}"), more), (format!("{order:?}"), &b"a\nbcd"[..]));

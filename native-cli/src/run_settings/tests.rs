@@ -128,3 +128,25 @@ fn a_flag_wins_over_set_over_a_file_over_the_preset_over_the_default() {
     assert_eq!(of("eval_every", &layers(&none, &none, &none), &setup), expected(tenth, "default: a tenth of steps"));
     assert_eq!(of("keep_snapshots", &layers(&none, &none, &none), &setup), ("last".into(), "default".to_owned()));
 }
+
+#[test]
+fn of_steps_and_iterations_the_higher_layer_has_the_length_and_no_layer_has_both() {
+    let steps = RunSettings { steps: Some(7), eval_every: Some(1), ..RunSettings::default() };
+    let iterations = RunSettings { iterations: Some(3), eval_every: Some(2), ..RunSettings::default() };
+    let [first, second] = [steps.clone().or(iterations.clone()), iterations.clone().or(steps.clone())];
+    assert_eq!((first.length(), first.iterations, first.eval_every), (Length::Steps(7), None, Some(1)));
+    assert_eq!((second.length(), second.steps, second.eval_every), (Length::Iterations(3), None, Some(2)));
+    assert_eq!(RunSettings::default().length(), Length::Preset);
+    let problem = taken("steps = 5\niterations = 4").unwrap_err();
+    assert!(problem.starts_with("iterations: 4 are asked for beside steps = 5"), "{problem}");
+    assert!(typed(&["ppo", "--steps", "5", "--iterations", "4"]).is_err());
+
+    // A configuration of a run by iterations has no line of steps.
+    let flags = RunSettings { iterations: Some(3), ..typed(&["ppo", "--env", "cartpole"]).unwrap() };
+    let setup = Plan::resolve(&Request { flags: flags.clone(), ..Request::default() }).unwrap().setup;
+    let file = (&steps, Some("--config a".to_owned()));
+    let all = RunSettings::resolved(&[(&flags, None), file], &setup);
+    let of = |key: &str| all.iter().find(|one| one.key == key).map(|one| (one.value.clone(), one.origin.as_str()));
+    assert_eq!((of("iterations"), of("steps")), (Some((Value::Integer(3), "--iterations")), None));
+    assert_eq!(of("eval_every"), Some((Value::Integer(1), "--config a")));
+}

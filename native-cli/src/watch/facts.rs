@@ -1,6 +1,7 @@
 //! The facts of a run: its settings, where it is made, and whether somebody writes there.
 
 use crate::experiments::show;
+use crate::history::History;
 use crate::run_folder::{self, file};
 use serde_json::{Value, json};
 use std::fs;
@@ -21,7 +22,11 @@ pub(super) fn facts(folder: &Path, steps: u64) -> Value {
     let text = |key: &str| config.get(key).map(show);
     let total = config.get("steps").and_then(toml::Value::as_integer).filter(|steps| *steps > 0);
     let writer = fs::metadata(folder.join(file::LOCK)).is_ok_and(|lock| lock.is_file() && lock.len() > 0);
-    let done = total.is_some_and(|total| u64::try_from(total).is_ok_and(|total| steps >= total));
+    let iterations = config.get("iterations").and_then(toml::Value::as_integer).and_then(|all| u64::try_from(all).ok());
+    let done = match iterations {
+        Some(all) => History::iterations(folder).is_ok_and(|made| made >= all),
+        None => total.is_some_and(|total| u64::try_from(total).is_ok_and(|total| steps >= total)),
+    };
     let settings: Vec<[String; 2]> = config.iter().map(|(key, value)| [key.clone(), show(value)]).collect();
     json!({
         "folder": folder.display().to_string(),

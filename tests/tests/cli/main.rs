@@ -18,6 +18,7 @@ mod hints;
 mod host_env;
 mod interrupt;
 mod isa;
+mod iterations;
 mod json;
 mod kept;
 mod kills;

@@ -7,7 +7,7 @@
 //!  3. an update with a gradient that is not finite is dropped and counted
 //!
 //! In an update, the critics make a step towards the soft target; then the policy makes one by the new critics, then
-//! the temperature, then the targets.
+//! the temperature, then the targets, in every so many updates (`target_update_interval`).
 
 mod actor;
 mod config;
@@ -17,6 +17,8 @@ use actor::{Soft, SoftActor};
 pub use config::SacConfig;
 pub use loss::{critic_loss, policy_loss, standardised, target, temperature_loss};
 
+use super::shared::rewards::scaled;
+use super::shared::target_steps::TargetSteps;
 use super::shared::{Occasion, OffPolicy, OffPolicyLearner, Replay, UpdateOutcome};
 use crate::algo::{AlgorithmDef, Family, First, Held, ParameterGroups, StateEntry, Trained};
 use crate::dist::RowNoise;
@@ -67,9 +69,11 @@ pub struct SacLearner {
     temperature: Option<Trained>,
     /// Parameters of the target critics, `[S, P]`.
     target: Tensor,
+    /// Updates since their last step, u32 `[S, 1]`, if not every update has one.
+    since: Option<Tensor>,
 }
 
-tree!(SacLearner: policy, values, temperature, target);
+tree!(SacLearner: policy, values, temperature, target, since);
 
 impl Sac {
     /// Makes SAC for an environment; choices have a form of their own (arXiv:1910.07207).
@@ -115,7 +119,13 @@ impl SacNets {
             false => reward,
             true => standardised(reward),
         };
-        if config.reward_scale == 1.0 { reward } else { reward * config.reward_scale }
+        scaled(reward, config.reward_scale)
+    }
+
+    /// The steps of the targets, if not every update has one.
+    fn target_steps(&self) -> Option<TargetSteps> {
+        let (interval, polyak) = (self.config.target_update_interval, self.config.polyak);
+        (interval > 1).then_some(TargetSteps { interval, polyak })
     }
 
     fn descent<'a>(&'a self, group: usize, rate: Tensor, sums: &'a [&'static str]) -> Descent<'a> {
@@ -169,6 +179,7 @@ impl OffPolicy for SacNets {
         let mut entries = self.groups.entries();
         let target = StateEntry::new("target", &[self.groups.of(VALUES).len()], DType::F32);
         entries.push(target.from(First::Parameters(self.groups.offset(VALUES))));
+        entries.extend(self.target_steps().map(|steps| steps.entry()));
         entries
     }
 
@@ -177,7 +188,8 @@ impl OffPolicy for SacNets {
         let mut next = || groups.next();
         let none = || Trained { theta: Tensor::poison(), ..held.trained() };
         let (policy, values) = (next().unwrap_or_else(none), next().unwrap_or_else(none));
-        SacLearner { policy, values, temperature: next(), target: held.get("target") }
+        let (temperature, target, since) = (next(), held.get("target"), held.find(TargetSteps::SINCE));
+        SacLearner { policy, values, temperature, target, since }
     }
 
     fn acting(&self, learner: &SacLearner, _rates: &Named) -> Acting {
@@ -189,7 +201,7 @@ impl OffPolicy for SacNets {
     }
 
     fn update(&self, cx: &mut Context, learner: SacLearner, occasion: Occasion<'_>) -> UpdateOutcome<SacLearner> {
-        let SacLearner { policy, values, mut temperature, target: targets } = learner;
+        let SacLearner { policy, values, mut temperature, target: targets, since } = learner;
         let Occasion { rates, batch, key, .. } = occasion;
         let Transitions { obs, action, next_obs, reward, terminated } = batch.transitions;
         let (rate, rows) = (rates.get("learning_rate"), obs.size(1));
@@ -231,20 +243,26 @@ impl OffPolicy for SacNets {
 
         let metrics = actors.means(&actor).with(critics.means(&critic));
         let metrics = metrics.last("train/temperature", alpha.reshape(&[obs.size(0), 1])).with(critic.counts());
-        let learner = SacLearner {
-            policy: actor.trained,
-            values: critic.trained,
-            temperature,
-            target: self.config.polyak.step(targets, critic.trained.theta),
+        let learned = critic.trained.theta;
+        let (target, since) = match self.target_steps().zip(since) {
+            None => (self.config.polyak.step(targets, learned), None),
+            Some((steps, since)) => {
+                let [target, since] = steps.after(targets, since, learned);
+                (target, Some(since))
+            }
         };
+        let learner = SacLearner { policy: actor.trained, values: critic.trained, temperature, target, since };
         UpdateOutcome { learner, metrics, errors: (y - first).abs() }
     }
 
     fn keep(&self, it: &mut Iteration<'_>, learner: &SacLearner) {
-        let SacLearner { policy, values, temperature, target } = learner.clone();
+        let SacLearner { policy, values, temperature, target, since } = learner.clone();
         let groups: Vec<Trained> = [policy, values].into_iter().chain(temperature).collect();
         self.groups.keep(it, &groups);
         it.update("target", target);
+        if let Some(since) = since {
+            it.update(TargetSteps::SINCE, since);
+        }
     }
 
     fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {

@@ -60,7 +60,7 @@ impl A2cConfig {
     /// [`Error::Config`](crate::Error::Config) with the first setting that cannot work and what to do about it.
     pub fn validate(&self) -> Result<()> {
         self.check()?;
-        self.gradient.validate(&self.sampling)?;
+        self.gradient.validate(&self.sampling, &self.memory)?;
         self.net.validate()
     }
 }

@@ -4,7 +4,7 @@
 //! Departures from the paper, each with its reason:
 //!  1. advantages come from a value function (arXiv:1506.02438) on rollouts of fixed length, or of whole episodes
 //!     (`min_rollouts`), instead of from whole trajectories' returns, as in other work that compares with TRPO
-//!  2. the value function is fitted by Adam on minibatches, as in Stable-Baselines3's contributed
+//!  2. the value function is fitted by an optimiser on minibatches, as in Stable-Baselines3's contributed
 //!     TRPO, whose settings and scores are published
 //!  3. advantages are standardised over the rollout, time-limited episodes bootstrap from the final observation
 //!     (arXiv:1712.00378), and a step that is not finite is dropped and counted
@@ -59,7 +59,7 @@ impl OnPolicy for TrpoConfig {
     }
 
     fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
-        vec![("train/learning_rate", self.adam.rate(at))]
+        vec![("train/learning_rate", self.optimiser.rate(at))]
     }
 
     fn together(&self) -> Together {
@@ -72,7 +72,7 @@ impl OnPolicy for TrpoConfig {
             trust_region: &self.trust_region,
             curvature_share: self.curvature_share,
             normalise_advantages: self.normalise_advantages,
-            optimiser: self.adam.optimiser().into(),
+            optimiser: self.optimiser.rule(),
             critic_epochs: self.critic_epochs,
             critic_max_grad_norm: 0.0,
         };
@@ -126,7 +126,7 @@ impl TrustRegionUpdate<'_> {
         let problem = TrustProblem { loss: &loss, constraint: &limit, curvature: None, turn };
         let step = match self.curvature_share < 1.0 {
             true => {
-                let some = curvature_rows(rollout.passes(1).rows, self.curvature_share);
+                let some = curvature_rows(rollout.passes(1, rollout.sampling.split()).rows, self.curvature_share);
                 let some = Tensor::literal_u32(&some).unsqueeze(0).broadcast_to(&[theta.size(0), some.len()]);
                 let some = rollout.minibatch(rows.gather(some));
                 let old = policy(theta, &some).stop_gradient();
@@ -147,7 +147,8 @@ impl TrustRegionUpdate<'_> {
             stop: None,
         };
         let critic = Trained { theta: step.theta, ..held.trained() };
-        let critic = rollout.fit_values(it, Between::default(), &descent, critic, self.critic_epochs, &credit);
+        let passes = rollout.passes(self.critic_epochs, rollout.sampling.split());
+        let critic = rollout.fit_values(it, Between::default(), &descent, critic, &passes, &credit);
         nets.groups().keep(it, &[critic.trained]);
         rollout.keep(it);
         // The updates are those of the value function, and one more if the policy made a step.

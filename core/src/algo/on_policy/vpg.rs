@@ -122,7 +122,7 @@ impl VpgConfig {
     pub fn validate(&self) -> Result<()> {
         self.check()?;
         let PolicyGradient { critic, normalise_advantages, entropy_coef, .. } = self.gradient;
-        self.gradient.validate(&self.sampling)?;
+        self.gradient.validate(&self.sampling, &self.memory)?;
         if self.fitted().is_some() && !critic.last() {
             let problem = "a baseline that is fitted to each rollout is so after the policy's step; set it to \
                            \"last\", or \

@@ -1,7 +1,7 @@
 //! Settings of RL².
 
 use crate::credit::{Baseline, REGULARISATION};
-use crate::learn::EntropyMethod;
+use crate::learn::{EntropyMethod, Split};
 use crate::optim::{AdamConfig, TrustRegion};
 use crate::policy::RecurrentConfig;
 use crate::settings::{Range, Settings};
@@ -24,8 +24,8 @@ impl Rl2Variant {
     #[must_use]
     pub fn uses(self, key: &str) -> bool {
         match key {
-            "epochs" | "tolerance" | "minibatches" | "clip_eps" | "value_coef" | "max_grad_norm" | "target_kl"
-            | "weight_decay" => self == Rl2Variant::Ppo,
+            "epochs" | "tolerance" | "minibatches" | "minibatch_size" | "clip_eps" | "value_coef" | "max_grad_norm"
+            | "target_kl" | "weight_decay" => self == Rl2Variant::Ppo,
             _ if self == Rl2Variant::Trpo => !AdamConfig::declares(key),
             _ => !TrustRegion::declares(key),
         }
@@ -144,6 +144,10 @@ crate::settings! {
         tolerance: f64 = 0.0, Range::NotNegative;
         /// parts of each pass, in trials
         minibatches: usize = 4, Range::Shown(&Range::Count(1, 1 << 20), "divides meta_batch");
+        /// trials of a minibatch, the last of which has what is left; above 0: in place of minibatches
+        ///
+        /// 40 trials in minibatches of 32 are 32 and 8: garage's `batch_size` of `FirstOrderOptimizer`.
+        minibatch_size: usize = 0, Range::Count(0, 1 << 20);
         /// clip range of the probability ratio
         clip_eps: f64 = 0.2, Range::Fraction;
         /// weight of the value loss ½ (v − R)²
@@ -186,6 +190,12 @@ impl Rl2Config {
         }
     }
 
+    /// How passes over the trials are split.
+    #[must_use]
+    pub fn split(&self) -> Split {
+        if self.minibatch_size > 0 { Split::Size(self.minibatch_size) } else { Split::Count(self.minibatches) }
+    }
+
     /// T, the steps of a trial in an environment with this time limit.
     pub fn trial_steps(&self, time_limit: usize) -> usize {
         self.episodes.saturating_mul(time_limit)
@@ -207,12 +217,17 @@ impl Rl2Config {
     }
 
     fn fit_together(&self, variant: Rl2Variant) -> Result<()> {
-        if variant == Rl2Variant::Ppo && !self.meta_batch.is_multiple_of(self.minibatches) {
-            let problem = format!("{} trials cannot be split into {} equal parts", self.meta_batch, self.minibatches);
+        let (all, parts) = (self.meta_batch, self.split().count(self.meta_batch));
+        if variant == Rl2Variant::Ppo && self.minibatch_size == 0 && !all.is_multiple_of(parts) {
+            let near = (1..=all).filter(|d| all.is_multiple_of(*d)).min_by_key(|d| d.abs_diff(parts)).unwrap_or(1);
+            let problem =
+                format!("{parts} must divide meta_batch ({all}); try {near}, or set minibatch_size, which need not");
             return Err(Error::config("minibatches", problem));
         }
-        if self.epochs * self.minibatches > MAX_BATCH {
-            return Err(Error::config("epochs", format!("epochs × minibatches is more than {MAX_BATCH}")));
+        if self.epochs * parts > MAX_BATCH {
+            let most = MAX_BATCH / parts;
+            let problem = format!("epochs × {parts} minibatches is more than {MAX_BATCH}; at most {most} fit");
+            return Err(Error::config("epochs", problem));
         }
         if self.tolerance > 0.0 && self.target_kl > 0.0 {
             let problem = "updates end by it or by target_kl, which is above 0 too; set one of them to 0";

@@ -61,15 +61,18 @@ impl TrialData {
         }
     }
 
-    /// Unpacks [`rows`](TrialData::rows) of some trials, `[S, B, …]`.
-    fn batch(&self, rows: Tensor) -> TrialBatch {
+    /// Unpacks [`rows`](TrialData::rows) of some trials, `[S, B, …]`; only those where `counted`, u32 `[S, B, 1]`, is 1
+    /// have a weight, if it is given.
+    fn batch(&self, rows: Tensor, counted: Option<Tensor>) -> TrialBatch {
         let (s, b, t) = (rows.size(0), rows.size(1), self.paths.obs.size(0));
         let (i, a) = (self.paths.obs.size(3), self.paths.action.size(3));
         let d = i + a + 4;
         let all = rows.reshape(&[s, b, t, d]).permute(&[2, 0, 1, 3]);
         let part = |lo: usize, len: usize| all.slice(3, lo, lo + len);
         let column = |lo: usize, len: usize| RecurrentPolicy::by_rows(part(lo, len));
-        let valid = column(i + a + 3, 1);
+        let valid = part(i + a + 3, 1);
+        let valid = counted.map_or(valid, |counted| counted.unsqueeze(0).select(valid, Tensor::constant_f32(0.0)));
+        let valid = RecurrentPolicy::by_rows(valid);
         TrialBatch {
             xs: part(0, i),
             action: column(i, a),
@@ -102,8 +105,7 @@ pub(super) fn proximal(
     learning_rate: Tensor,
 ) -> Updated {
     let rows = data.rows();
-    let passes =
-        Passes { passes: config.epochs, minibatches: config.minibatches, rows: config.meta_batch, order, dealt: None };
+    let passes = Passes { passes: config.epochs, split: config.split(), rows: config.meta_batch, order, dealt: None };
     let descent = Descent {
         layout: &net.layout,
         optimiser: config.adam.optimiser().into(),
@@ -113,7 +115,7 @@ pub(super) fn proximal(
         stop: (config.target_kl > 0.0).then_some(("approx_kl", 1.5 * config.target_kl)),
     };
     let look = |parts: &[Tensor], x: [Tensor; 2]| {
-        let batch = data.batch(rows.gather(passes.index(&x)));
+        let batch = data.batch(rows.gather(passes.index(&x)), passes.counted(&x));
         let loss = losses(net, config, &net.learned(parts), &batch, Some(config.clip_eps));
         let seen = [
             ("policy_loss", loss.policy),
@@ -163,11 +165,8 @@ fn until_settled(
     let zero = Tensor::zeros(&[seeds, 1]);
     let sums = Tensor::zeros(&[seeds, descent.sums.len()]);
     let init = Settling { trained, loss: loss(trained.theta), sums, updates: zero, non_finite: zero };
-    let size = passes.rows / passes.minibatches;
-    let firsts: Vec<u32> = (0..passes.minibatches).map(|i| (i * size) as u32).collect();
     let end = scan_tree_until(passes.passes, &init, |pass, at: Settling| {
-        let xs = [pass.broadcast_to(&[passes.minibatches]), Tensor::literal_u32(&firsts)];
-        let end = descent.run(cx, at.trained, passes.minibatches, &xs, look);
+        let end = descent.run(cx, at.trained, passes.minibatches(), &passes.of_pass(pass), look);
         let now = Settling {
             trained: end.trained,
             loss: loss(end.trained.theta),
@@ -281,5 +280,80 @@ mod tests {
                 assert_eq!(explained(critic, padding)[0], explained_by, "{critic:?}, {padding}");
             }
         }
+    }
+
+    /// Five trials in minibatches of two: the steps are those on two, two and one trial, written out without padding.
+    #[test]
+    fn minibatches_that_do_not_divide_the_trials_are_learned_from_as_they_are() {
+        use crate::env::{ActionSpace, Dim, EnvSpec};
+        use crate::optim::GradientMoments;
+
+        let [t, s, m] = [3, 1, 5];
+        let spec =
+            EnvSpec::new("e", vec![Dim::unbounded("x")], ActionSpace::continuous(vec![Dim::new("a", -1.0, 1.0)]), t);
+        let units = |units| crate::policy::MemoryConfig { units, ..crate::policy::MemoryConfig::default() };
+        let base = Rl2Config::of(Rl2Variant::Ppo);
+        let net = crate::policy::RecurrentConfig { memory: units(3), ..base.net.clone() };
+        let config = Rl2Config { meta_batch: m, minibatch_size: 2, epochs: 1, max_grad_norm: 0.0, net, ..base };
+        config.validate(Rl2Variant::Ppo).unwrap();
+        let net = Rl2Net::new(&spec, &config);
+        let device = Device::cpu(1);
+        let mut program = Program::new(&device, |cx| {
+            let column = |seed: f64, width: usize| {
+                let all: Vec<f64> = (0..t * s * m * width).map(|i| (1.7 * i as f64 + seed).sin()).collect();
+                Tensor::literal_f32(&all).reshape(&[t, s, m, width])
+            };
+            // The second and the fourth trial end one step earlier.
+            let valid: Vec<u32> = (0..t * m).map(|i| u32::from(i / m < 2 || (i % m).is_multiple_of(2))).collect();
+            let paths = Paths {
+                obs: column(0.1, net.inputs()),
+                next_obs: column(0.1, net.inputs()),
+                action: column(0.2, 1),
+                reward: column(0.3, 1),
+                valid: Tensor::literal_u32(&valid).reshape(&[t, s, m, 1]),
+            };
+            let data = TrialData {
+                paths,
+                logp: column(0.4, 1) - 1.0,
+                advantage: column(0.5, 1),
+                target: column(0.6, 1),
+                explained: Tensor::zeros(&[s, 1]),
+            };
+            let theta = Tensor::literal_f32(&net.layout.init([1, 2])).unsqueeze(0);
+            let moments = GradientMoments { m: theta * 0.0, v: theta * 0.0, scale: Tensor::zeros(&[s, 2]) };
+            let first = Trained { theta, moments };
+            let order = [3, 4].map(|word| Tensor::literal_u32(&[word]).reshape(&[1, 1]));
+            let rate = Tensor::constant_f32(0.1);
+            let end = proximal(cx, &config, &net, first, &data, order, rate);
+            cx.output("theta", end.trained.theta);
+
+            let passes = Passes { passes: 1, split: config.split(), rows: m, order, dealt: None };
+            let descent = Descent {
+                layout: &net.layout,
+                optimiser: config.adam.optimiser().into(),
+                learning_rate: rate,
+                max_grad_norm: 0.0,
+                sums: &[],
+                stop: None,
+            };
+            let (rows, mut trained) = (data.rows(), first);
+            for (at, size) in [(0, 2), (2, 2), (4, 1)] {
+                let index = passes.index(&[0, at].map(Tensor::constant_u32)).slice(1, 0, size);
+                let batch = data.batch(rows.gather(index), None);
+                let look = |parts: &[Tensor], ()| {
+                    let loss = losses(&net, &config, &net.learned(parts), &batch, Some(config.clip_eps)).total;
+                    Look { loss, seen: [("loss", loss)].into() }
+                };
+                trained = descent.run(cx, trained, 1, &(), look).trained;
+            }
+            cx.output("by hand", trained.theta);
+            cx.output("before", theta);
+        })
+        .unwrap();
+        let out = program.run(&State::new(), &[], &[]).unwrap();
+        let [theta, by_hand, before] =
+            ["theta", "by hand", "before"].map(|name| pollster::block_on(device.read(out.get(name).unwrap())).unwrap());
+        let distance = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(distance(&by_hand, &before) > 0.1 && distance(&theta, &by_hand) < 1e-5, "{theta:?} {by_hand:?}");
     }
 }

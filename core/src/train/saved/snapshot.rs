@@ -19,8 +19,8 @@ use crate::algo::{Algorithm, AlgorithmDef, Together};
 use crate::backend::room;
 #[cfg(feature = "gymnasium")]
 use crate::env::EnvSpec;
+use crate::train::setup::length::{MAX_STEPS, check_steps};
 use crate::train::setup::register::algorithm;
-use crate::train::setup::{MAX_STEPS, check_steps};
 use crate::{Error, Result};
 
 /// The version of the format. It is raised when an older program could misread a newer file.
@@ -267,7 +267,12 @@ impl Header {
 
     /// The number of environment steps made, where the file gives it and the run ends by it.
     pub fn counted(&self) -> Option<u64> {
-        (self.env_steps != AS_PLANNED && self.budget == EndRule::Made).then_some(self.env_steps)
+        (self.env_steps != AS_PLANNED && !self.budget.is_planned()).then_some(self.env_steps)
+    }
+
+    /// True if the run ends after a number of iterations.
+    pub fn ends_by_iterations(&self) -> bool {
+        matches!(self.budget, EndRule::Iterations(_))
     }
 
     pub fn new(kind: SnapshotKind, algorithm: &str, env: &str, seed: u64, config: toml::Table) -> Header {

@@ -18,6 +18,7 @@ use crate::train::saved::wrong::wrong;
 use crate::train::saved::{self, Saved, ring_of};
 use crate::train::session::Stack;
 use crate::train::setup::Setup;
+use crate::train::setup::length::Length;
 use crate::train::setup::own::Own;
 use crate::{Array, DType, Device, Result, State};
 
@@ -194,14 +195,38 @@ fn stacks_of(own: Own<'_>, files: &[&[u8]], trials: bool) -> Vec<Vec<usize>> {
     all
 }
 
-/// The environment steps that the run of a session's snapshot had made, and those that it was to make in all. How many
-/// were made is not known of files of old versions, which counted iterations alone, or ended runs by another rule.
+/// How far the run of a session's snapshot had come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SnapshotProgress {
+    /// Environment steps made. They are not known of files of old versions, which counted iterations alone, or ended
+    /// runs by another rule.
+    pub steps: Option<u64>,
+    /// Iterations made.
+    pub iterations: u64,
+    /// What the run is to make in all.
+    pub length: Length,
+}
+
+impl SnapshotProgress {
+    /// Tells whether all is made of a run of this length; none if it is not known.
+    #[must_use]
+    pub fn has_made(&self, length: Length) -> Option<bool> {
+        match length {
+            Length::Preset => Some(true),
+            Length::Steps(steps) => Some(self.steps? >= steps),
+            Length::Iterations(iterations) => Some(self.iterations >= iterations),
+        }
+    }
+}
+
+/// How far the run of a session's snapshot had come.
 ///
 /// # Errors
 /// As [`Session::restore`](super::Session::restore).
-pub fn snapshot_steps<'a>(own: impl Into<Own<'a>>, file: &[u8]) -> Result<(Option<u64>, u64)> {
+pub fn snapshot_progress<'a>(own: impl Into<Own<'a>>, file: &[u8]) -> Result<SnapshotProgress> {
     let (header, ..) = snapshot::decode(file, own.into().algorithms)?;
-    Ok((header.counted(), header.steps))
+    let length = header.budget.length(header.steps);
+    Ok(SnapshotProgress { steps: header.counted(), iterations: header.iteration, length })
 }
 
 /// The seed and the settings of a run.
@@ -215,6 +240,7 @@ fn check_alike(header: &Header, first: &Header, trials: bool) -> Result<()> {
     let same = header.algorithm == first.algorithm
         && header.env == first.env
         && header.steps == first.steps
+        && header.ends_by_iterations() == first.ends_by_iterations()
         && header.ranks == first.ranks
         && (trials || header.config == first.config);
     if !same {

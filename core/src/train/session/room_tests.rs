@@ -36,9 +36,11 @@ fn step(session: &mut Session) -> Vec<Row> {
 const SMALL: &str = "hidden = [6]\nmin_rollouts = 6\nenvs = 2\n";
 
 /// Episodes of CartPole end after some 20 steps, of 3000.
-const CASES: [(&str, &str, &str); 10] = [
+const CASES: [(&str, &str, &str); 12] = [
     ("ppo", "cartpole:time_limit=3000", "epochs = 2\nminibatches = 3"),
     ("ppo", "cartpole:time_limit=300", "cell = \"gru\"\nunits = 3\nepochs = 2\nminibatches = 2"),
+    ("ppo", "cartpole:time_limit=3000", "epochs = 2\nminibatch_size = 50"),
+    ("vpg", "cartpole:time_limit=300", "cell = \"gru\"\nunits = 3\ncritic_minibatch_size = 1\ncritic_epochs = 2"),
     ("ppo2", "cartpole:time_limit=3000", "epochs = 2\nnormalise_observations = true\nnormalise_rewards = true"),
     ("a2c", "mountain-car:time_limit=200", ""),
     ("vpg", "cartpole:time_limit=3000", "baseline = \"linear_time\""),

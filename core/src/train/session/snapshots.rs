@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use super::seed_progress::SeedProgress;
 use crate::algo::StateEntry;
 use crate::nn::Layout;
+use crate::train::saved::end_rule::EndRule;
 use crate::train::saved::finished;
 use crate::train::saved::host_episodes;
 use crate::train::saved::rank_files;
@@ -239,6 +240,7 @@ impl<'a> Snapshots<'a> {
         let mut header = header.with_rings(rings).with_ranks(setup.sharers() as usize);
         (header.steps, header.iteration) = (setup.steps, iteration);
         header.env_steps = session.steps_made(index);
+        header.budget = setup.iterations.map_or(EndRule::Made, EndRule::Iterations);
         if entries.iter().any(|entry| entry.name == seed_array::name("env_state")) {
             header.state = setup.env.state_names();
         }

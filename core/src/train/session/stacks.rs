@@ -5,6 +5,7 @@
 //! numbers of iterations, are trained once all before them have ended.
 
 use super::Session;
+use super::seed_progress::SeedProgress;
 use crate::train::setup::Setup;
 use crate::{Device, Result, State};
 
@@ -25,12 +26,17 @@ impl Session {
         &self.stack
     }
 
-    /// Tells whether seed number `index`, from 0, has made all of its steps. A warm-up whose episodes were longer than
-    /// planned is not the end of a run: an iteration of the last stage follows.
+    /// Tells whether seed number `index`, from 0, has made all of its steps, or of its iterations, if the run is as
+    /// long as these say. A warm-up whose episodes were longer than planned is not the end of a run: an iteration of
+    /// the last stage follows.
     pub fn is_done(&self, index: usize) -> bool {
         let fitted = self.setup.fitted();
         let last_stage = |iteration: u64| fitted.stage(iteration.saturating_sub(1)) + 1 >= fitted.stages();
-        self.seeds.get(index).is_none_or(|seed| seed.made >= self.setup.steps && last_stage(seed.iteration))
+        let ended = |seed: &SeedProgress| match self.setup.iterations {
+            Some(iterations) => seed.iteration >= iterations,
+            None => seed.made >= self.setup.steps,
+        };
+        self.seeds.get(index).is_none_or(|seed| ended(seed) && last_stage(seed.iteration))
     }
 
     /// Prepares the stack that is trained next: the current one without its seeds that are done, or one that waits. If

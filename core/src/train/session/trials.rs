@@ -9,6 +9,7 @@ use crate::train::attempt::episode_program::EpisodeProgram;
 use crate::train::attempt::evaluation::Evaluation;
 use crate::train::saved::wrong::wrong;
 use crate::train::setup::Setup;
+use crate::train::setup::length::Length;
 use crate::{Error, Result};
 
 /// The setups of a session's seeds.
@@ -54,12 +55,12 @@ impl Trials {
         RowAlgorithms::of(seeds.iter().map(|seed| self.of_seed(*seed).fitted().clone()))
     }
 
-    /// Makes trials of another number of steps, `made` of which are made.
+    /// Makes trials of another length, `made` steps of which are made.
     ///
     /// # Errors
-    /// [`Error::Config`] if a setting does not fit so many steps.
-    pub(in crate::train) fn for_steps(&self, steps: u64, made: u64) -> Result<Trials> {
-        let setups = self.setups.iter().map(|setup| setup.for_steps(steps, made)).collect::<Result<Vec<_>>>();
+    /// [`Error::Config`] if a setting does not fit it.
+    pub(in crate::train) fn for_length(&self, length: Length, made: u64) -> Result<Trials> {
+        let setups = self.setups.iter().map(|setup| setup.for_length(length, made)).collect::<Result<Vec<_>>>();
         Trials::of(setups?, self.of_seeds.clone()).map_err(|error| Error::config("steps", error.to_string()))
     }
 }
@@ -72,9 +73,9 @@ impl Trials {
 #[cfg(not(target_arch = "wasm32"))]
 pub fn check_stackable(setups: &[&Setup], played: Evaluation) -> Result<()> {
     let Some(first) = setups.first() else { return Ok(()) };
-    let name = |setup: &Setup| (setup.algorithm.name, setup.env.spec().name.clone(), setup.steps);
+    let name = |setup: &Setup| (setup.algorithm.name, setup.env.spec().name.clone(), setup.length());
     if setups.iter().any(|setup| name(setup) != name(first)) {
-        return Err(Error::Program("they have other algorithms, environments or numbers of steps".to_owned()));
+        return Err(Error::Program("they have other algorithms, environments or lengths".to_owned()));
     }
     let trials = Trials::of(setups.iter().map(|setup| (*setup).clone()).collect(), (0..setups.len()).collect())?;
     let rows = trials.algorithms(&(0..setups.len()).collect::<Vec<_>>());

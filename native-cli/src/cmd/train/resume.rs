@@ -152,7 +152,11 @@ fn restore(device: &Device, sources: Vec<Source>, trials: bool) -> Result<Vec<(S
 
 /// Says from which environment step so many runs go on.
 fn goes_on(session: &Session, runs: usize) -> String {
-    format!("goes on from step {} of {}", steps_of(session, runs), grouped(session.setup().steps))
+    let steps = steps_of(session, runs);
+    match session.setup().iterations {
+        Some(all) => format!("goes on from step {steps}, after iteration {} of {all}", session.iteration()),
+        None => format!("goes on from step {steps} of {}", grouped(session.setup().steps)),
+    }
 }
 
 /// Names and settings given beside `--resume` must be those of the run: it could not be told from a new one otherwise.
@@ -184,7 +188,7 @@ fn check_unchanged(args: &TrainArgs, setup: &Setup) -> Result<(), Stop> {
     let layers = [("snapshot", own), ("--config", file_settings), ("--set", set_settings)]
         .map(|(origin, settings)| Layer { origin: origin.to_owned(), settings });
     // Runs of a sweep may have a seed twice, and settings do not depend on it.
-    let asked = Setup::resolve(setup.algorithm, setup.env.clone(), &setup.seeds[..1], Some(setup.steps), &layers)?;
+    let asked = Setup::resolve(setup.algorithm, setup.env.clone(), &setup.seeds[..1], setup.length(), &layers)?;
     for (run, asked) in setup.settings.iter().zip(&asked.settings) {
         if run.value != asked.value {
             return Err(differs(&run.key, &run.value.to_string(), &asked.value.to_string()));

@@ -25,7 +25,7 @@ pub(super) fn table(text: &str) -> Table {
 pub(super) const SEEDS: [u64; 2] = [0, 1];
 
 /// Algorithms of this kind with the options that change what is played, stored or drawn: small ones.
-const OPTIONS: [(&str, &str, &str); 20] = [
+const OPTIONS: [(&str, &str, &str); 21] = [
     ("dqn", "cartpole", "target_update_interval = 3\nn_step = 3\ntrain_freq = 4\ngradient_steps = 2"),
     (
         "dqn",
@@ -39,6 +39,7 @@ const OPTIONS: [(&str, &str, &str); 20] = [
     ("td3", "pendulum", "policy_delay = 2\ntrain_freq = 2\ngradient_steps = 4"),
     ("td3", "pendulum", "policy_delay = 3\ntrain_freq = 2\ngradient_steps = 2\niteration_steps = 24\nenvs = 2"),
     ("sac", "cartpole", "envs = 2"),
+    ("sac", "pendulum", "target_update_interval = 3\ntrain_freq = 4\ngradient_steps = 2"),
     ("sac", "pendulum", "sde = true\ntrain_freq = 4\ngradient_steps = 4"),
     // Whole episodes.
     (

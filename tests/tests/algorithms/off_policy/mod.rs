@@ -4,6 +4,7 @@ mod all;
 mod dqn;
 mod learning;
 mod noted;
+mod rewards;
 mod sac;
 mod settings;
 mod statistics;

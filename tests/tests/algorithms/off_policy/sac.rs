@@ -271,3 +271,38 @@ fn an_iteration_on_the_gpu_is_near_that_of_the_cpu() {
     assert!(moved > 1e-3 && apart <= 0.05 * moved, "{apart:e} of {moved:e}");
     assert!(memory.iter().zip(&same).all(|(a, b)| (a - b).abs() < 1e-2 * (1.0 + b.abs())));
 }
+
+#[test]
+fn targets_step_after_so_many_updates() {
+    let (device, env) = (Device::cpu(1), builtin("pendulum").unwrap());
+    for (tau, gradient_steps) in [(1.0, 1), (0.5, 1), (1.0, 2)] {
+        let small = Replay { iteration_steps: 1, gradient_steps, learning_starts: 4, batch_size: 4, ..config().replay };
+        let config = SacConfig {
+            replay: small,
+            polyak: PolyakConfig { tau },
+            target_update_interval: 4,
+            net: LayersConfig { hidden: vec![8], ..config().net },
+            ..config()
+        };
+        let sac = fitted(env.spec(), &config, false, 24);
+        let mut training = Training::new(&device, sac, &env, &SEEDS[..1]).unwrap();
+        let read = |training: &Training, name: &str| wait(device.read(training.state().get(name).unwrap()));
+        (0..4).for_each(|done| drop(wait(training.step(done, 24))));
+        let mut target = read(&training, "target");
+        // The policy's parameters come first in θ, then those of the critics.
+        let critics =
+            |training: &Training| read(training, "theta").split_off(read(training, "theta").len() - target.len());
+        assert_eq!(target, critics(&training), "the warm-up learns nothing");
+        for pass in 1..=9 {
+            wait(training.step(3 + pass, 24));
+            let (now, learned) = (read(&training, "target"), critics(&training));
+            let want: Vec<f64> = match (pass as usize * gradient_steps) % 4 {
+                0 => target.iter().zip(&learned).map(|(old, new)| old + tau * (new - old)).collect(),
+                _ => target.clone(),
+            };
+            assert!(now.iter().zip(&want).all(|(now, want)| (now - want).abs() < 1e-6), "after {pass} passes");
+            assert_ne!(target, learned);
+            target = now;
+        }
+    }
+}

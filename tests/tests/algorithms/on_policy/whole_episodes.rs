@@ -274,6 +274,23 @@ fn learned(algorithm: &str, env: EnvDef, settings: &str, budget: u64) -> Vec<f64
     means
 }
 
+/// Minibatches of a size hold so many of the steps that were played, and the last one of a pass what is left.
+#[test]
+fn minibatches_of_a_size_fit_any_number_of_steps() {
+    let settings = "hidden = [8]\nenvs = 4\nmin_rollouts = 6\nminibatch_size = 32\nepochs = 2\ncritic = \"last\"\n\
+                    critic_epochs = 3\ncritic_minibatch_size = 50\n";
+    let mut session = session("ppo", "cartpole", &[1, 2], settings);
+    let mut made = [0.0; 2];
+    for rows in steps(&mut session, 3) {
+        for (row, made) in rows.iter().zip(&mut made) {
+            let new = value(row, "time/env_steps") - *made;
+            let parts = |size: f64| (new / size).ceil();
+            assert_eq!(value(row, "train/updates"), 2.0 * parts(32.0) + 3.0 * parts(50.0), "{new} steps");
+            *made += new;
+        }
+    }
+}
+
 /// A policy that acts at random balances for some 22 steps. Where each step costs, learners end their episodes soon.
 #[test]
 fn whole_episodes_teach_to_balance_and_where_steps_cost_to_fall() {

@@ -21,10 +21,10 @@ const PEARL: &str = "hidden = [4]\nencoder_hidden_sizes = [4]\ntrain_tasks = 4\n
                      embedding_mini_batch_size = 8\nmemory_size = 2000";
 
 /// A run: algorithm, environment, settings and environment steps.
-type Run<'a> = (&'a str, &'a str, &'a [&'a str], u64);
+pub(super) type Run<'a> = (&'a str, &'a str, &'a [&'a str], u64);
 
 /// Small runs in which episodes end early, so that seeds end apart.
-const APART: &[Run<'_>] = &[
+pub(super) const APART: &[Run<'_>] = &[
     (
         "ppo",
         "cartpole",
@@ -63,7 +63,7 @@ const APART: &[Run<'_>] = &[
     ("sac", "pendulum:time_limit=30", &[EPISODES, "sde = true"], 500),
 ];
 /// Small runs in which iterations make the planned number of steps.
-const TOGETHER: &[Run<'_>] = &[
+pub(super) const TOGETHER: &[Run<'_>] = &[
     ("ppo", "cartpole", &["hidden = [4]\nenvs = 2\nhorizon = 32\nminibatches = 2\nepochs = 1"], 200),
     ("dqn", "cartpole", &[REPLAY, "prioritised = true\nn_step = 2"], 190),
     ("dql", "cartpole", &[REPLAY, "rms_decay = 0.9"], 190),
@@ -71,7 +71,7 @@ const TOGETHER: &[Run<'_>] = &[
     ("td3", "pendulum", &[REPLAY], 190),
     ("sac", "pendulum", &[REPLAY], 190),
 ];
-const SEEDS: [u64; 3] = [3, 4, 5];
+pub(super) const SEEDS: [u64; 3] = [3, 4, 5];
 
 fn session((algorithm, env, settings, steps): Run<'_>, seeds: &[u64]) -> Session {
     let layer = Layer { origin: "test".into(), settings: toml::from_str(&settings.concat()).unwrap() };
@@ -80,12 +80,12 @@ fn session((algorithm, env, settings, steps): Run<'_>, seeds: &[u64]) -> Session
 }
 
 /// The snapshots of all seeds.
-fn snapshots(session: &Session) -> Vec<Vec<u8>> {
+pub(super) fn snapshots(session: &Session) -> Vec<Vec<u8>> {
     let seeds = 0..session.setup().seeds.len();
     seeds.map(|index| block_on(session.snapshot(index)).unwrap()).collect()
 }
 
-fn restored(snapshots: &[Vec<u8>]) -> Session {
+pub(super) fn restored(snapshots: &[Vec<u8>]) -> Session {
     let files: Vec<&[u8]> = snapshots.iter().map(Vec::as_slice).collect();
     Session::restore(&Device::cpu(1), &files).unwrap()
 }

@@ -9,6 +9,7 @@ mod host_session;
 mod host_training;
 mod interrupt;
 mod iteration;
+mod lengths;
 mod many_tasks;
 mod memory;
 mod one_of;

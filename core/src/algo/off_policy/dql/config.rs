@@ -34,6 +34,7 @@ crate::settings! {
             target_update_interval: 5,
             max_grad_norm: 0.5,
             net: LayersConfig { hidden: vec![32, 32], activation: Activation::Tanh, orthogonal_init: false },
+            ..QConfig::default()
         };
     }
 }

@@ -15,8 +15,10 @@ crate::settings! {
         ..adam: AdamConfig = AdamConfig { learning_rate: 3e-4, adam_eps: 1e-8, ..AdamConfig::default() };
         /// The settings of playing, remembering and drawing.
         ..replay: Replay;
-        /// The critics' targets, which make a step at each update.
+        /// The critics' targets.
         ..polyak: PolyakConfig;
+        /// updates from one step of the targets to the next
+        target_update_interval: usize = 1, Range::Count(1, u32::MAX as u64);
         /// first weight of the entropy, α
         temperature: f64 = 1.0, Range::Positive;
         /// learn α, so that the entropy comes to its target

@@ -4,6 +4,7 @@
 //! then the policy towards actions that the first critic values more, then the targets; the latter two at
 //! each d-th update only, if they are delayed.
 
+use super::rewards::scaled;
 use super::{Occasion, OffPolicy, Replay, UpdateOutcome};
 use crate::algo::{First, Held, Metrics, ParameterGroups, StateEntry, Trained};
 use crate::dist::RowNoise;
@@ -223,9 +224,7 @@ impl OffPolicy for Deterministic {
         };
         let lowest = |values: Vec<Tensor>| values.into_iter().reduce(Tensor::min).unwrap_or(Tensor::poison());
         let value = lowest(self.all(&of_values.split(old[1]), next_obs, ahead));
-        let scale = settings.shared.reward_scale;
-        let reward = if scale == 1.0 { reward } else { reward * scale };
-        let y = target(reward, terminated, value, batch.discount);
+        let y = target(scaled(reward, settings.shared.reward_scale), terminated, value, batch.discount);
         let critics = self.descent(VALUES, rates.get("learning_rate"), &["value_loss"]);
         let critic = critics.run(cx, values, 1, &(), |parts, ()| {
             let loss = batch.squared_errors(&self.all(parts, obs, action), y);

@@ -7,6 +7,8 @@ mod memory_entries;
 mod period;
 pub mod q_learning;
 mod replay;
+pub(super) mod rewards;
+pub(super) mod target_steps;
 
 pub use contract::{Occasion, OffPolicy, UpdateOutcome};
 pub use learner::OffPolicyLearner;

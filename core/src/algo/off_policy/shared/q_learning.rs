@@ -4,8 +4,10 @@ mod loss;
 
 pub use loss::{huber, target};
 
+use super::rewards::scaled;
+use super::target_steps::TargetSteps;
 use super::{Occasion, OffPolicy, Replay, UpdateOutcome};
-use crate::algo::{First, Held, Numbers, ParameterGroups, StateEntry, Trained};
+use crate::algo::{First, Held, ParameterGroups, StateEntry, Trained};
 use crate::learn::{Descent, Look, PolyakConfig};
 use crate::nn::Layout;
 use crate::optim::{Adam, Decay, Progress, RateSchedule};
@@ -26,6 +28,8 @@ crate::settings! {
         epsilon_final: f64 = 0.05, Range::Unit;
         /// updates from one step of the target to the next
         target_update_interval: usize = 2500, Range::Count(1, u32::MAX as u64);
+        /// factor of rewards, once
+        reward_scale: f64 = 1.0, Range::Positive;
         /// longer gradients are scaled down; 0: never
         max_grad_norm: f64 = 0.0, Range::NotNegative;
         /// The network.
@@ -115,6 +119,11 @@ impl QLearning {
     pub fn new(settings: QSettings, layout: Layout, policy: EpsilonGreedy) -> QLearning {
         QLearning { settings, groups: ParameterGroups::one(layout), policy }
     }
+
+    /// The target's steps.
+    fn target_steps(&self) -> TargetSteps {
+        TargetSteps { interval: self.settings.shared.target_update_interval, polyak: self.settings.polyak }
+    }
 }
 
 impl OffPolicy for QLearning {
@@ -140,15 +149,14 @@ impl OffPolicy for QLearning {
         let mut entries = self.groups.entries();
         entries.extend([
             StateEntry::new("target", &[self.layout().len()], DType::F32).from(First::Parameters(0)),
-            StateEntry::new("updates_since_target", &[1], DType::U32)
-                .holding(Numbers::up_to(self.settings.shared.target_update_interval.saturating_sub(1) as u64)),
+            self.target_steps().entry(),
         ]);
         entries
     }
 
     fn begin(&self, held: &Held) -> QLearner {
         let network = held.trained();
-        QLearner { network, target: held.get("target"), since: held.get("updates_since_target") }
+        QLearner { network, target: held.get("target"), since: held.get(TargetSteps::SINCE) }
     }
 
     fn acting(&self, learner: &QLearner, rates: &Named) -> Acting {
@@ -167,7 +175,7 @@ impl OffPolicy for QLearning {
         let values = |parts: &[Tensor], obs: Tensor| self.policy.values(parts, obs);
         let own = settings.double.then(|| values(&self.layout().split(network.theta), next_obs));
         let ahead = values(&self.layout().split(targets), next_obs);
-        let y = target(reward, terminated, ahead, own, batch.discount);
+        let y = target(scaled(reward, settings.shared.reward_scale), terminated, ahead, own, batch.discount);
         let descent = Descent {
             layout: self.layout(),
             optimiser: settings.optimiser.into(),
@@ -182,26 +190,16 @@ impl OffPolicy for QLearning {
             Look { loss, seen: [("value_loss", loss), ("value_mean", mean(value))].into() }
         });
         let before = self.policy.value(&self.layout().split(network.theta), obs, action);
-        let (one, interval) = (Tensor::constant_u32(1), settings.shared.target_update_interval as u32);
-        let due = (since + one).lt(Tensor::constant_u32(interval)).not();
-        let moved = if settings.polyak.tau == 1.0 {
-            end.trained.theta
-        } else {
-            settings.polyak.step(targets, end.trained.theta)
-        };
+        let [target, since] = self.target_steps().after(targets, since, end.trained.theta);
         let metrics = descent.means(&end).with(end.counts());
-        let learner = QLearner {
-            network: end.trained,
-            target: due.select(moved, targets),
-            since: due.select(Tensor::constant_u32(0), since + one),
-        };
+        let learner = QLearner { network: end.trained, target, since };
         UpdateOutcome { learner, metrics, errors: (y - before).abs() }
     }
 
     fn keep(&self, it: &mut Iteration<'_>, learner: &QLearner) {
         self.groups.keep(it, std::slice::from_ref(&learner.network));
         it.update("target", learner.target);
-        it.update("updates_since_target", learner.since);
+        it.update(TargetSteps::SINCE, learner.since);
     }
 
     fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {

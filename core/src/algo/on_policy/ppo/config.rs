@@ -94,7 +94,7 @@ impl PpoConfig {
     /// [`Error::Config`](crate::Error::Config) with the first setting that cannot work and what to do about it.
     pub fn validate(&self) -> Result<()> {
         self.check()?;
-        self.critic.validate(&self.sampling, self.epochs, self.normalise_advantages)?;
+        self.critic.validate((&self.sampling, &self.memory), self.epochs, self.normalise_advantages)?;
         self.net.validate()
     }
 }
@@ -121,7 +121,8 @@ mod tests {
     fn wrong_values_are_named_with_what_would_work() {
         assert_eq!(
             problem(|c| (c.sampling.horizon, c.sampling.envs, c.sampling.minibatches) = (2048, 1, 7)),
-            "minibatches: 7 must divide horizon × envs (2048 × 1 = 2048); try 8"
+            "minibatches: 7 must divide horizon × envs (2048 × 1 = 2048); try 8, or set \
+             minibatch_size, which need not"
         );
         assert_eq!(problem(|c| c.sampling.gamma = 1.5), "gamma: 1.5 is not in 0 to 1");
         assert_eq!(problem(|c| c.optimiser.learning_rate = f64::NAN), "learning_rate: NaN is not above 0");

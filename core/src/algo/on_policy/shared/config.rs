@@ -1,10 +1,12 @@
 //! Settings that algorithms share which learn from rollouts by gradients.
 
-use super::{MAX_BATCH, Sampling, Stepping};
+use super::{CriticRule, MAX_BATCH, Sampling, Stepping};
+use crate::Result;
 use crate::algo::{StateEntry, Statistics};
+use crate::learn::Split;
 use crate::optim::{OptimiserConfig, Progress};
+use crate::policy::{MemoryConfig, MemoryKind};
 use crate::settings::Range;
-use crate::{Error, Result};
 
 /// The order in which policy and value function make their steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,6 +61,10 @@ crate::settings! {
         critic_learning_rate: f64 = 0.0, Range::NotNegative;
         /// first, last: passes over each rollout
         critic_epochs: usize = 10, Range::Count(1, MAX_BATCH as u64);
+        /// first, last: steps of its minibatches, as minibatch_size; 0: the policy's minibatches
+        critic_minibatch_size: usize = 0, Range::Count(0, MAX_BATCH as u64);
+        /// The rule of its steps, and their schedule.
+        ..rule: CriticRule;
         /// first, last: longer gradients are scaled down; 0: never
         critic_max_grad_norm: f64 = 0.0, Range::NotNegative;
         /// what values are fitted to
@@ -98,8 +104,8 @@ impl PolicyGradient {
     ///
     /// # Errors
     /// [`Error::Config`] with the first setting that cannot work and what to do about it.
-    pub fn validate(&self, sampling: &Sampling) -> Result<()> {
-        self.critic.validate(sampling, 1, self.normalise_advantages)
+    pub fn validate(&self, sampling: &Sampling, memory: &MemoryConfig) -> Result<()> {
+        self.critic.validate((sampling, memory), 1, self.normalise_advantages)
     }
 
     /// Values that follow a schedule, by the names of their metrics.
@@ -149,10 +155,13 @@ impl CriticConfig {
 
     /// Its step size, where it makes steps of its own, beside the policy's in the next iteration.
     pub fn rate(&self, policy: &OptimiserConfig, at: Progress) -> f64 {
-        match self.critic_learning_rate {
-            0.0 => policy.rate(at),
-            rate => rate * policy.factor(at),
-        }
+        let rate = if self.critic_learning_rate > 0.0 { self.critic_learning_rate } else { policy.learning_rate };
+        rate * self.rule.factor(policy, at)
+    }
+
+    /// How its own passes over a rollout are split.
+    pub fn split(&self, sampling: &Sampling) -> Split {
+        if self.critic_minibatch_size > 0 { Split::Size(self.critic_minibatch_size) } else { sampling.split() }
     }
 
     /// The step size of the value function as a value that follows a schedule, if it steps apart.
@@ -164,15 +173,18 @@ impl CriticConfig {
     ///
     /// # Errors
     /// [`Error::Config`] with the first setting that cannot work and what to do about it.
-    pub fn validate(&self, sampling: &Sampling, epochs: usize, normalise_advantages: bool) -> Result<()> {
+    pub fn validate(
+        &self,
+        (sampling, memory): (&Sampling, &MemoryConfig),
+        epochs: usize,
+        normalise_advantages: bool,
+    ) -> Result<()> {
         sampling.validate("epochs", epochs)?;
         if self.apart() {
-            sampling.validate("critic_epochs", self.critic_epochs)?;
+            sampling.validate_passes("critic_epochs", self.critic_epochs, self.split(sampling))?;
         }
-        let m = sampling.minibatches;
-        if normalise_advantages && self.advantage_scope == AdvantageScope::Minibatch && sampling.batch() == m {
-            let problem = format!("{m} minibatches leave one step in each, whose advantage cannot be standardised");
-            return Err(Error::config("minibatches", problem));
+        if normalise_advantages && self.advantage_scope == AdvantageScope::Minibatch {
+            sampling.validate_minibatches(memory.cell != MemoryKind::None)?;
         }
         sampling.validate_standardised(normalise_advantages)
     }

@@ -100,7 +100,7 @@ impl<C: OnPolicy> OnPolicyLearner<C> {
         *config.sampling_mut() = config.parts().sampling.fitted(spec.horizon)?;
         config.validate()?;
         let Parts { sampling, net, memory, stepping, .. } = config.parts();
-        let Sampling { envs, minibatches, sde, .. } = *sampling;
+        let Sampling { envs, minibatches, minibatch_size, sde, .. } = *sampling;
         if sde && spec.action.counts().is_some() {
             let problem = format!("the actions of `{}` are choices, which have no noise; set it to false", spec.name);
             return Err(Error::config("sde", problem));
@@ -109,9 +109,11 @@ impl<C: OnPolicy> OnPolicyLearner<C> {
             let problem = "state-dependent exploration has no lowest σ; set it to 0, or sde to false";
             return Err(Error::config("min_std", problem));
         }
-        if memory.cell != MemoryKind::None && !envs.is_multiple_of(minibatches) {
+        if memory.cell != MemoryKind::None && minibatch_size == 0 && !envs.is_multiple_of(minibatches) {
             let near = (1..=envs).filter(|d| envs % d == 0).min_by_key(|d| d.abs_diff(minibatches)).unwrap_or(1);
-            let problem = format!("{minibatches} must divide envs ({envs}) where policies remember; try {near}");
+            let problem = format!(
+                "{minibatches} must divide envs ({envs}) where policies remember; try {near}, or set minibatch_size"
+            );
             return Err(Error::config("minibatches", problem));
         }
         let net = ActorCritic::remembering(spec, net, &memory, sampling).stepping(stepping);

@@ -1,8 +1,11 @@
 //! Minibatches of a rollout: the rows that a step of a network learns from.
 
+#[cfg(test)]
+mod tests;
+
 use crate::Tensor;
 use crate::algo::ActorCritic;
-use crate::learn::{Look, by_seed};
+use crate::learn::{Look, Passes, by_seed};
 use crate::nn::MemoryCell;
 use crate::tensor::Named;
 
@@ -27,7 +30,7 @@ pub struct Minibatch {
     pub returns: Tensor,
     /// The order of its rows, if networks remember.
     pub sequences: Option<Sequences>,
-    /// 1 for rows that count, 0 for rows behind the last episode, u32 `[S, B, 1]`; none if all count.
+    /// 1 for rows that count, 0 for rows behind the last episode and for padding, u32 `[S, B, 1]`; none if all count.
     pub valid: Option<Tensor>,
 }
 
@@ -51,6 +54,17 @@ impl Minibatch {
             Some(rows) => seen.and(Look::ROWS, rows),
             None => seen,
         }
+    }
+
+    /// The minibatch of which only some of the drawn rows count: where `counted`, u32 `[S, B, 1]`, is 1. A drawn row is
+    /// a step, or all steps of an environment if networks remember.
+    #[track_caller]
+    fn padded(self, counted: Tensor) -> Minibatch {
+        let (seeds, drawn, rows) = (counted.size(0), counted.size(1), self.obs.size(1));
+        let steps = rows / drawn.max(1);
+        let counted = counted.reshape(&[seeds, 1, drawn, 1]).broadcast_to(&[seeds, steps, drawn, 1]);
+        let counted = counted.reshape(&[seeds, rows, 1]);
+        Minibatch { valid: Some(self.valid.map_or(counted, |valid| valid.bit_and(counted))), ..self }
     }
 
     /// The mean over the rows that count: `[S, B, 1]` → `[S, 1]`. It does not depend on the number of others.
@@ -90,6 +104,13 @@ impl Rollout<'_> {
                 Tensor::concat(&[steps, states[0], states[1]], 2)
             }
         }
+    }
+
+    /// Draws a minibatch from all [rows](Rollout::rows), by its element of [`Passes::xs`].
+    #[track_caller]
+    pub fn drawn(&self, rows: Tensor, passes: &Passes, x: &[Tensor; 2]) -> Minibatch {
+        let minibatch = self.minibatch(rows.gather(passes.index(x)));
+        passes.counted(x).map_or(minibatch, |counted| minibatch.padded(counted))
     }
 
     /// Takes some of the [rows](Rollout::rows) apart.

@@ -4,6 +4,7 @@
 mod actor_critic;
 mod config;
 mod contract;
+mod critic_rule;
 #[cfg(test)]
 pub(crate) mod differences;
 mod fitted;
@@ -20,6 +21,7 @@ mod whole_episodes;
 pub use actor_critic::{ActorCritic, Stepping};
 pub use config::{AdvantageScope, CriticConfig, CriticSteps, PolicyGradient, ValueTargets};
 pub use contract::{OnPolicy, OnPolicyLearner, Parts};
+pub use critic_rule::{CriticOptimiser, CriticRule, CriticSchedule};
 pub use fitted::{FittedBaseline, Predictions};
 #[cfg(test)]
 pub(super) use fitted::{RANGE, WEIGHTS};

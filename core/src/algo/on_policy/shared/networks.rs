@@ -7,7 +7,7 @@ use super::{AdvantageScope, CriticConfig, Losses, Minibatch, PolicyGradient, Rol
 use super::{rollout::by_time, standardise};
 use crate::Tensor;
 use crate::algo::{Held, Metrics, Statistics, merge_steps};
-use crate::learn::{Between, Descended, Descent, Look, Turn, by_seed};
+use crate::learn::{Between, Descended, Descent, Look, Passes, Turn, by_seed};
 use crate::optim::{OptimiserConfig, Trained};
 use crate::play::Iteration;
 use crate::policy::Distribution;
@@ -125,11 +125,12 @@ impl<'a> Networks<'a> {
         let loss = |losses: &Losses| losses.total(together.then_some(value_coef), entropy_coef);
         let norms = self.norms();
         let between = Between { norms: critic.log_details.then_some(&norms), turn: self.turn, ..Between::default() };
-        let (rows, passes) = (rollout.rows(&self.scaled(it, held, credit)), rollout.passes(self.steps.epochs));
+        let (rows, passes) =
+            (rollout.rows(&self.scaled(it, held, credit)), rollout.passes(self.steps.epochs, rollout.sampling.split()));
         let of_ranks = (here && it.ranks() > 1).then(|| rollout.moments_of_ranks(it, rows, &passes));
         let xs = (passes.xs(), of_ranks);
         let end = descent.run_with(it.context(), between, self.actor, passes.steps(), &xs, |parts, (x, of_ranks)| {
-            let minibatch = rollout.minibatch(rows.gather(passes.index(&x)));
+            let minibatch = rollout.drawn(rows, &passes, &x);
             let minibatch = match of_ranks {
                 Some(moments) => minibatch.standardised_by(moments),
                 None => minibatch,
@@ -156,17 +157,19 @@ impl<'a> Networks<'a> {
     #[track_caller]
     pub fn step_critic(&mut self, it: &mut Iteration<'_>, credit: &StepCredit) {
         let Some(critic) = self.critic else { return };
+        let (rollout, StepRules { optimiser, critic: settings, .. }) = (self.rollout, self.steps);
         let descent = Descent {
-            layout: &self.rollout.nets.layout,
-            optimiser: self.steps.optimiser.rule(),
+            layout: &rollout.nets.layout,
+            optimiser: settings.rule.optimiser(optimiser),
             learning_rate: it.scalar("critic_learning_rate"),
-            max_grad_norm: self.steps.critic.critic_max_grad_norm,
+            max_grad_norm: settings.critic_max_grad_norm,
             sums: &["value_loss", "critic_grad_norm"],
             stop: None,
         };
         let norms = self.norms();
         let between = Between { norms: Some(&norms), ..Between::default() };
-        let end = self.rollout.fit_values(it, between, &descent, critic, self.steps.critic.critic_epochs, credit);
+        let passes = rollout.passes(settings.critic_epochs, settings.split(&rollout.sampling));
+        let end = rollout.fit_values(it, between, &descent, critic, &passes, credit);
         self.metrics[1] = descent.means(&end);
         self.critic = Some(end.trained);
         self.count(&end);
@@ -264,12 +267,12 @@ impl Rollout<'_> {
         between: Between<'_>,
         descent: &Descent<'_>,
         critic: Trained,
-        epochs: usize,
+        passes: &Passes,
         credit: &StepCredit,
     ) -> Descended {
-        let (net, rows, passes) = (self.nets, self.rows(credit), self.passes(epochs));
+        let (net, rows) = (self.nets, self.rows(credit));
         descent.run_with(it.context(), between, critic, passes.steps(), &passes.xs(), |parts, x| {
-            let minibatch = self.minibatch(rows.gather(passes.index(&x)));
+            let minibatch = self.drawn(rows, passes, &x);
             let value = net.value_of(parts, minibatch.obs, minibatch.sequences.as_ref());
             let loss = minibatch.value_loss(value, None);
             Look { loss, seen: minibatch.counted([("value_loss", loss)].into()) }

@@ -52,7 +52,7 @@ impl Rollout<'_> {
     #[track_caller]
     pub(super) fn moments_of_ranks(&self, it: &mut Iteration<'_>, rows: Tensor, passes: &Passes) -> Tensor {
         let ((), own) = scan_tree(passes.steps(), &(), &passes.xs(), |_, (), x| {
-            let Minibatch { advantage, valid, .. } = self.minibatch(rows.gather(passes.index(&x)));
+            let Minibatch { advantage, valid, .. } = self.drawn(rows, passes, &x);
             ((), moments_of(advantage, valid))
         });
         merged_over_ranks(it, own.unwrap_or(Tensor::poison()))

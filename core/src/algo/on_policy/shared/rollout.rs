@@ -5,7 +5,7 @@
 use crate::algo::{ActorCritic, Count, Held, Metrics, RunningEpisodes, Statistics, merge_steps};
 use crate::credit::{Gae, Moments, ValuedSteps, explained_variance, explained_variance_of_valid, gae};
 use crate::dist::fold_in;
-use crate::learn::{Passes, by_seed};
+use crate::learn::{Passes, Split, by_seed};
 use crate::play::{Cast, Ends, Experience, Iteration, Running, Until};
 use crate::policy::{Acting, Distribution, MEMORY, Normalised};
 use crate::rng::streams;
@@ -237,14 +237,14 @@ impl<'a> Rollout<'a> {
             .0
     }
 
-    /// Passes over the steps, each in an order of its own.
-    pub fn passes(&self, passes: usize) -> Passes {
+    /// Passes over the steps in such minibatches, each in an order of its own.
+    pub fn passes(&self, passes: usize, split: Split) -> Passes {
         let key = fold_in(self.key, Tensor::constant_u32(streams::MINIBATCH));
         let order = fold_in(key, self.iteration);
         // If networks remember, a row has all steps of an environment, some of which always count.
         let remember = self.sequences.is_some();
         let rows = if remember { self.sampling.envs } else { self.sampling.batch() };
-        let all = Passes { passes, minibatches: self.sampling.minibatches, rows, order, dealt: None };
+        let all = Passes { passes, split, rows, order, dealt: None };
         self.valid().filter(|_| !remember).map_or(all, |valid| all.dealt(valid, self.most_steps * self.sampling.envs))
     }
 

@@ -1,6 +1,7 @@
 //! Settings of rollouts: a fixed number of steps, in episodes that run on, or whole episodes, as garage's and Pyrado's
 //! samplers collect them.
 
+use crate::learn::Split;
 use crate::play::Amount;
 use crate::settings::Range;
 use crate::{Error, Result};
@@ -30,6 +31,11 @@ crate::settings! {
         min_steps: usize = 0, Range::Count(0, MAX_BATCH as u64);
         /// parts that each pass is split into
         minibatches: usize = 4, Range::Shown(&Range::Count(1, MAX_BATCH as u64), "divides T · N");
+        /// steps of a minibatch, the last of which has what is left; above 0: in place of minibatches
+        ///
+        /// 40 steps in minibatches of 32 are 32 and 8. Where policies remember, it counts environments, each with all
+        /// of its steps. Of whole episodes only steps that were played count, so it fits any number of them.
+        minibatch_size: usize = 0, Range::Count(0, MAX_BATCH as u64);
         /// discount of later rewards
         gamma: f64 = 0.99, Range::Unit;
         /// λ of the advantages; lower: less variance, more bias
@@ -51,6 +57,12 @@ impl Sampling {
     /// Environment steps per iteration and seed, T · N; with whole episodes, the steps that there is room for.
     pub fn batch(&self) -> usize {
         self.horizon * self.envs
+    }
+
+    /// How passes over a rollout are split.
+    #[must_use]
+    pub fn split(&self) -> Split {
+        if self.minibatch_size > 0 { Split::Size(self.minibatch_size) } else { Split::Count(self.minibatches) }
     }
 
     /// The share of both minima that each environment plays in an iteration; none in rollouts of fixed length.
@@ -89,7 +101,10 @@ impl Sampling {
     pub(super) fn with_steps(&self, least: usize, limit: usize) -> Sampling {
         let unit = limit.clamp(1, UNIT);
         let least = least.div_ceil(unit).saturating_mul(unit);
-        let divides = |horizon: &usize| horizon.saturating_mul(self.envs).is_multiple_of(self.minibatches);
+        let divides = |horizon: &usize| match self.split() {
+            Split::Count(count) => horizon.saturating_mul(self.envs).is_multiple_of(count),
+            Split::Size(_) => true,
+        };
         let horizon = (0..self.minibatches)
             .map(|more| least.saturating_add(more.saturating_mul(unit)))
             .find(divides)
@@ -104,12 +119,12 @@ impl Sampling {
         if batch > MAX_BATCH {
             return Err(Error::config("horizon", format!("horizon × envs ({t} × {n}) is more than {MAX_BATCH}")));
         }
-        if m.saturating_mul(passes) > MAX_BATCH {
-            return Err(Error::config(key, format!("{key} × minibatches is more than {MAX_BATCH}")));
-        }
-        if batch % m != 0 && self.whole_episodes().is_none() {
+        self.validate_passes(key, passes, self.split())?;
+        if self.minibatch_size == 0 && batch % m != 0 && self.whole_episodes().is_none() {
             let near = (1..=batch).filter(|d| batch % d == 0).min_by_key(|d| d.abs_diff(m)).unwrap_or(1);
-            let problem = format!("{m} must divide horizon × envs ({t} × {n} = {batch}); try {near}");
+            let problem = format!(
+                "{m} must divide horizon × envs ({t} × {n} = {batch}); try {near}, or set minibatch_size, which need not"
+            );
             return Err(Error::config("minibatches", problem));
         }
         let freq = self.sde_sample_freq;
@@ -117,6 +132,51 @@ impl Sampling {
             return Err(Error::config("sde_sample_freq", format!("{freq} must divide the horizon ({t}), or be 0")));
         }
         Ok(())
+    }
+
+    /// Checks the number of passes over a rollout, the value of `key`, that are split like this.
+    pub(in crate::algo) fn validate_passes(&self, key: &str, passes: usize, split: Split) -> Result<()> {
+        let parts = split.count(self.batch());
+        if parts.saturating_mul(passes) > MAX_BATCH {
+            let most = MAX_BATCH / parts.max(1);
+            let parts = match split {
+                Split::Count(_) => "minibatches".to_owned(),
+                Split::Size(size) => format!("{parts} minibatches of up to {size} steps"),
+            };
+            let problem = format!("{key} × {parts} is more than {MAX_BATCH}; at most {most} fit");
+            return Err(Error::config(key, problem));
+        }
+        Ok(())
+    }
+
+    /// Checks that the advantages of each minibatch can be standardised. Where policies `remember`, a row of a
+    /// minibatch is an environment with all of its steps.
+    pub(in crate::algo) fn validate_minibatches(&self, remember: bool) -> Result<()> {
+        let batch = self.batch();
+        let [rows, steps] = if remember { [self.envs, self.horizon] } else { [batch, 1] };
+        match self.split() {
+            Split::Count(m) if m == batch => {
+                let problem = format!("{m} minibatches leave one step in each, whose advantage cannot be standardised");
+                Err(Error::config("minibatches", problem))
+            }
+            Split::Size(size) if steps == 1 && batch > 1 => {
+                // How much is left of whole episodes, nobody knows before they are played.
+                let one = |size: usize| size == 1 || (self.whole_episodes().is_none() && rows % size == 1);
+                let fits = (size..=rows).find(|size| !one(*size));
+                match fits.filter(|fits| *fits > size) {
+                    None => Ok(()),
+                    Some(fits) => {
+                        let which = if size == 1 { "each minibatch" } else { "the last minibatch of a pass" };
+                        let problem = format!(
+                            "{size} leaves one step of {rows} (horizon × envs) in {which}, whose advantage cannot be \
+                             standardised; {fits} fits"
+                        );
+                        Err(Error::config("minibatch_size", problem))
+                    }
+                }
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Checks that advantages can be standardised over a rollout, if `standardised` is true.

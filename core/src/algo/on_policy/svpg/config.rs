@@ -2,8 +2,8 @@
 
 use crate::algo::on_policy::trpo::TrustRegionUpdate;
 use crate::algo::on_policy::{
-    AdvantageScope, ClipConfig, CriticSteps, MAX_BATCH, Networks, OnPolicy, Parts, PolicyGradient, Rollout, Sampling,
-    StepRules, Stepping, ValueTargets, likelihood_losses, ppo,
+    AdvantageScope, ClipConfig, CriticOptimiser, CriticSchedule, CriticSteps, MAX_BATCH, Networks, OnPolicy, Parts,
+    PolicyGradient, Rollout, Sampling, StepRules, Stepping, ValueTargets, likelihood_losses, ppo,
 };
 use crate::algo::{A2cConfig, ActorCritic, Held, Metrics, TrpoConfig};
 use crate::learn::Turn;
@@ -67,7 +67,7 @@ impl SvpgConfig {
         let PolicyGradient { critic, normalise_advantages, .. } = &self.a2c.gradient;
         match self.particle {
             ParticleUpdate::A2c | ParticleUpdate::Ppo => {
-                critic.validate(&self.a2c.sampling, self.epochs, *normalise_advantages)?;
+                critic.validate((&self.a2c.sampling, &self.a2c.memory), self.epochs, *normalise_advantages)?;
             }
             ParticleUpdate::Trpo => self.validate_trust_region()?,
         }
@@ -86,6 +86,17 @@ impl SvpgConfig {
             ("entropy_coef", *entropy_coef > 0.0, "have no entropy in their loss; set it to 0"),
             ("critic", critic.critic == CriticSteps::First, "fit the value function last; set it to \"last\""),
             ("critic_learning_rate", critic.critic_learning_rate > 0.0, "fit it by learning_rate; set it to 0"),
+            ("critic_minibatch_size", critic.critic_minibatch_size > 0, "fit it by minibatch_size; set it to 0"),
+            (
+                "critic_optimiser",
+                critic.rule.critic_optimiser != CriticOptimiser::Policy,
+                "fit it by optimiser; set it to \"policy\"",
+            ),
+            (
+                "critic_learning_rate_schedule",
+                critic.rule.critic_learning_rate_schedule != CriticSchedule::Policy,
+                "follow learning_rate_schedule; set it to \"policy\"",
+            ),
             ("value_targets", critic.value_targets != ValueTargets::Gae, "fit values to \"gae\"; set it to that"),
             (
                 "advantage_scope",

@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::algo::on_policy::{MAX_BATCH, Sampling};
-use crate::optim::{AdamConfig, TrustRegion};
+use crate::optim::{OptimiserConfig, TrustRegion};
 use crate::policy::{MemoryConfig, NetConfig};
 use crate::settings::{Range, Settings};
 
@@ -23,8 +23,8 @@ crate::settings! {
         /// steps.
         curvature_share: f64 = 1.0, Range::Share;
         /// The steps of the value function.
-        ..adam: AdamConfig;
-        /// passes over each rollout in which Adam fits the value function
+        ..optimiser: OptimiserConfig;
+        /// passes over each rollout in which the value function is fitted
         critic_epochs: usize = 10, Range::Count(1, MAX_BATCH as u64);
         /// over each rollout
         normalise_advantages: bool = true;
@@ -71,7 +71,8 @@ mod tests {
         assert_eq!(problem(|c| c.trust_region.backtrack_ratio = 1.0), "backtrack_ratio: 1 is not between 0 and 1");
         assert_eq!(
             problem(|c| c.sampling.minibatches = 7),
-            "minibatches: 7 must divide horizon × envs (2048 × 1 = 2048); try 8"
+            "minibatches: 7 must divide horizon × envs (2048 × 1 = 2048); try 8, or set \
+             minibatch_size, which need not"
         );
         assert!(problem(|c| c.critic_epochs = 0).starts_with("critic_epochs: 0"));
         assert!(problem(|c| (c.sampling.horizon, c.sampling.minibatches) = (1, 1)).contains("cannot be standardised"));

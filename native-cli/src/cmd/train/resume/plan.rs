@@ -13,7 +13,7 @@ use crate::run::{Pace, SeedRun};
 use crate::run_folder::{self, RunFolder, file};
 use crate::run_settings::RunSettings;
 use quickstudy_core::backend::Device;
-use quickstudy_core::train::{Session, Setup};
+use quickstudy_core::train::{Length, Session, Setup};
 use std::path::PathBuf;
 use toml::Value;
 
@@ -53,8 +53,8 @@ pub(super) struct Ready {
     pub(super) extended: bool,
 }
 
-/// Steps that a configuration asks for, and the file that does.
-type Wish = (u64, PathBuf);
+/// The length that a configuration asks for, and the file that does.
+type Wish = (Length, PathBuf);
 
 /// Finds out what becomes of the runs, and checks it.
 ///
@@ -65,29 +65,45 @@ pub(super) fn plan(args: &TrainArgs, runs: Vec<(Session, Vec<Source>)>) -> Resul
     let wishes: Vec<Option<Wish>> = runs.iter().map(|(session, sources)| wish(session, sources)).collect();
     // A resume that asked for other steps may have been killed before all configurations had them.
     let alike = |one: &Session, other: &Session| {
-        let of = |setup: &Setup| (setup.algorithm.name, setup.env.spec().name.clone(), setup.steps, setup.table());
+        let of = |setup: &Setup| (setup.algorithm.name, setup.env.spec().name.clone(), setup.length(), setup.table());
         of(one.setup()) == of(other.setup())
     };
     let wishes: Vec<Option<Wish>> = runs
         .iter()
         .map(|(session, _)| {
             let of_alike = runs.iter().zip(&wishes).filter(|((other, _), _)| alike(session, other));
-            of_alike.filter_map(|(_, wish)| wish.clone()).max()
+            of_alike.filter_map(|(_, wish)| wish.clone()).max_by_key(|(length, path)| (number(*length), path.clone()))
         })
         .collect();
     runs.into_iter().zip(wishes).map(|(run, wish)| Stack::of(args, run, wish, several)).collect()
 }
 
-/// The steps that the runs' configurations ask for, where these are others than those of the snapshots: configurations
+/// The number of a length.
+fn number(length: Length) -> u64 {
+    match length {
+        Length::Preset => 0,
+        Length::Steps(all) | Length::Iterations(all) => all,
+    }
+}
+
+/// A length in words.
+fn words(length: Length) -> String {
+    match length {
+        Length::Iterations(all) => format!("{} iterations", grouped(all)),
+        _ => format!("{} environment steps", grouped(number(length))),
+    }
+}
+
+/// The length that the runs' configurations ask for, where it is another than that of the snapshots: configurations
 /// change first.
 fn wish(session: &Session, sources: &[Source]) -> Option<Wish> {
     let of = |source: &Source| {
         let Source::Last(folder) = source else { return None };
         let path = folder.join(file::CONFIG);
-        let steps = config::read_file(&path).ok()?.0.steps?;
-        (steps != session.setup().steps).then_some((steps, path))
+        let length = config::read_file(&path).ok()?.0.length();
+        (![Length::Preset, session.setup().length()].contains(&length)).then_some((length, path))
     };
-    sources.iter().filter_map(of).max()
+    sources.iter().filter_map(of).max_by_key(|(length, path)| (number(*length), path.clone()))
 }
 
 impl Stack {
@@ -99,25 +115,34 @@ impl Stack {
     ) -> Result<Self, Stop> {
         check_unchanged(args, session.setup())?;
         session.set_debug(args.debug);
-        let before = session.setup().steps;
-        let asked = args.run.steps.or(wish.as_ref().map(|(steps, _)| *steps)).unwrap_or(before);
-        if let Some(most) = (0..sources.len()).max_by_key(|index| session.steps_made(*index))
-            && asked < session.steps_made(most)
+        let (before, given) = (session.setup().length(), args.run.length());
+        let asked = match (given, &wish) {
+            (Length::Preset, Some((length, _))) => *length,
+            (Length::Preset, None) => before,
+            (length, _) => length,
+        };
+        let (flag, what, by_iterations) = match asked {
+            Length::Iterations(_) => ("--iterations", "iterations", true),
+            _ => ("--steps", "environment steps", false),
+        };
+        let of = |index: usize| if by_iterations { session.iterations_made(index) } else { session.steps_made(index) };
+        if let Some(most) = (0..sources.len()).max_by_key(|index| of(*index))
+            && number(asked) < of(most)
             && asked != before
         {
-            let (run, made) = (sources[most].run().display(), grouped(session.steps_made(most)));
-            let message =
-                format!("{run} has made {made} environment steps, so it cannot make {} in all", grouped(asked));
-            return Err(Stop::user(message).hint("--steps counts all steps of a run, from its beginning"));
+            let (run, made, asked) = (sources[most].run().display(), grouped(of(most)), grouped(number(asked)));
+            let message = format!("{run} has made {made} {what}, so it cannot make {asked} in all");
+            let all = what.rsplit(' ').next().unwrap_or(what);
+            return Err(Stop::user(message).hint(format!("{flag} counts all {all} of a run, from its beginning")));
         }
-        session.set_steps(asked)?;
+        session.set_length(asked)?;
         let (folders, extended) = (Vec::new(), asked != before);
         let mut stack = Self { session, sources, folders, texts: Vec::new(), pace: None, extended, several };
         if stack.session.done() {
             return Ok(stack);
         }
-        if let (None, Some((steps, path))) = (args.run.steps, wish) {
-            say(&format!("note: on to {} environment steps, as {} says", grouped(steps), path.display()));
+        if let (Length::Preset, Some((length, path))) = (given, wish) {
+            say(&format!("note: on to {}, as {} says", words(length), path.display()));
         }
         for (index, source) in stack.sources.iter().enumerate() {
             if stack.session.goes_on_unlike_planned(index) {
@@ -144,7 +169,7 @@ impl Stack {
     }
 
     /// Takes the settings of the run from the configurations, in which the flags take their place.
-    fn configure(&mut self, args: &TrainArgs, asked: u64) -> Result<(), Stop> {
+    fn configure(&mut self, args: &TrainArgs, asked: Length) -> Result<(), Stop> {
         let mut keys = args.run.clone();
         for source in &self.sources {
             let path = source.run().join(file::CONFIG);
@@ -154,16 +179,26 @@ impl Stack {
                 now = String::from_utf8_lossy(&run_folder::read_own_text(&path)?).into_owned();
             }
             let mut changes = args.run.clone();
-            if own.steps.is_some_and(|steps| steps != asked) {
-                changes.steps.get_or_insert(asked);
+            let of_file = own.length();
+            if ![Length::Preset, asked].contains(&of_file) {
+                (changes.steps, changes.iterations) = match asked {
+                    Length::Iterations(all) => (None, Some(all)),
+                    _ => (Some(number(asked)), None),
+                };
             }
+            let other = match changes.length() {
+                Length::Preset => None,
+                Length::Steps(_) => Some("iterations"),
+                Length::Iterations(_) => Some("steps"),
+            };
+            let now_without = |text: &str| other.map_or_else(|| text.to_owned(), |key| config::without_key(text, key));
             let mut changes = changes.given();
             UNCHANGED.iter().for_each(|key| drop(changes.remove(*key)));
             let log_every = changes.remove_entry("log_every");
             // A key that is not there yet is put before the others.
             let in_order = RunSettings::KEYS.iter().rev().filter_map(|key| changes.remove_entry(*key));
             let with = |text: String, (key, value): (String, Value)| config::with_key(&text, &key, &value);
-            let early = in_order.fold(now.clone(), with);
+            let early = in_order.fold(now_without(&now), with);
             let changed = log_every.into_iter().fold(early.clone(), with);
             keys = keys.or(own);
             self.texts.push(ConfigTexts { now, early, changed });
@@ -263,7 +298,7 @@ impl Stack {
     fn finish(self) -> Result<(), Stop> {
         let Self { session, sources, .. } = self;
         let seeds = session.setup().seeds.clone();
-        let asked = session.setup().steps;
+        let asked = session.setup().length();
         for (index, (source, seed)) in sources.into_iter().zip(seeds).enumerate() {
             let made = session.steps_made(index);
             let at = match &source {
@@ -279,14 +314,16 @@ impl Stack {
                 run.finish()?;
                 run.ended(seed, made, true).print();
             }
-            let (at, numbers) = (
-                at.display(),
-                match made <= asked {
-                    true => format!("{} of {} environment steps", grouped(made), grouped(asked)),
-                    false => format!("{} environment steps, more than {}", grouped(made), grouped(asked)),
-                },
-            );
-            say(&format!("{at} is finished: it made {numbers}; go further with a larger --steps"));
+            let (done, what, flag) = match asked {
+                Length::Iterations(_) => (session.iterations_made(index), "iterations", "--iterations"),
+                _ => (made, "environment steps", "--steps"),
+            };
+            let (at, all) = (at.display(), number(asked));
+            let numbers = match done <= all {
+                true => format!("{} of {} {what}", grouped(done), grouped(all)),
+                false => format!("{} {what}, more than {}", grouped(done), grouped(all)),
+            };
+            say(&format!("{at} is finished: it made {numbers}; go further with a larger {flag}"));
         }
         Ok(())
     }
