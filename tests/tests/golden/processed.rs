@@ -1,5 +1,5 @@
-//! All that ProMP's processors return of recorded paths, which are packed as samplers of the host leave them, on the f64
-//! reference device and on the CPU; and settings that they refuse.
+//! All that ProMP's processors return of recorded paths, which are packed as samplers of the host leave them, on the
+//! f64 reference device and on the CPU; and settings that they refuse.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::credit::{
