@@ -3,7 +3,8 @@
 use std::panic::Location;
 
 use super::Paths;
-use crate::tensor::fail;
+use crate::settings::{Range, SettingValue as _};
+use crate::tensor::{fail, require};
 use crate::{Error, Tensor};
 
 /// The baselines that can be subtracted from returns.
@@ -167,7 +168,8 @@ fn by_time(rows: Tensor, shape: &[usize]) -> Tensor {
 /// `features: [K, B, n]`, `targets: [K, B, 1]` → `[K, B, 1]`.
 ///
 /// It uses modified Gram–Schmidt on the features with √r · 1 below them. The normal equations FᵀF w = Fᵀy, of powers of
-/// time, have a condition number that is too large for f32; that of F is its root.
+/// time, have a condition number that is too large for f32; that of F is its root. An r that is not above 0 ends the
+/// trace with an error.
 #[track_caller]
 pub fn least_squares(features: Tensor, targets: Tensor, regularisation: f64) -> Tensor {
     let rows = features.size(1);
@@ -198,6 +200,7 @@ pub fn least_squares_weights(features: Tensor, targets: Tensor, regularisation: 
 /// of these.
 #[track_caller]
 fn orthogonalised(features: Tensor, targets: Tensor, asked: Option<Tensor>, regularisation: f64) -> Tensor {
+    require(Range::Positive.check("baseline_regularisation", &regularisation.to_value()));
     let (k, rows, n) = (features.size(0), features.size(1), features.size(2));
     let diagonal = Tensor::iota(&[1, n, n + 1], 1).eq(Tensor::iota(&[1, n, n + 1], 2)).to_f32();
     let below = (diagonal * regularisation.sqrt()).broadcast_to(&[k, n, n + 1]);
@@ -236,7 +239,15 @@ mod tests {
             let of = |t: usize, n: usize, seed: f64| {
                 let obs = column(t * 2 * n * 2, &|i| (1.7 * i + seed).sin()).reshape(&[t, 2, n, 2]);
                 let valid = Tensor::iota(&[t, 2, n, 1], 0).lt(Tensor::constant_u32(t as u32 - 1));
-                Paths { obs, next_obs: obs, action: obs, reward: obs.slice(3, 0, 1), valid }
+                Paths {
+                    obs,
+                    next_obs: obs,
+                    action: obs,
+                    reward: obs.slice(3, 0, 1),
+                    valid,
+                    env_infos: None,
+                    agent_infos: None,
+                }
             };
             let (fitted, other) = (of(6, 4, 0.3), of(4, 3, 2.0));
             // Linear in the features but for the clock, which nothing hides.
@@ -270,7 +281,15 @@ mod tests {
             let zero = Tensor::zeros(&[3, 1, 2, 1]);
             let targets = Tensor::literal_f32(&[1.0, 2.0, 3.0, 5.0, 8.0, 100.0]).reshape(&[3, 1, 2, 1]);
             let valid = Tensor::literal_u32(&[1, 1, 1, 1, 1, 0]).reshape(&[3, 1, 2, 1]);
-            let paths = Paths { obs: zero, next_obs: zero, action: zero, reward: targets, valid };
+            let paths = Paths {
+                obs: zero,
+                next_obs: zero,
+                action: zero,
+                reward: targets,
+                valid,
+                env_infos: None,
+                agent_infos: None,
+            };
             for (name, regularisation) in [("none", 1e-5), ("some", 3.0)] {
                 cx.output(name, Baseline::MultiFeature.regularised(&paths, targets, regularisation));
             }

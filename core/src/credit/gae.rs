@@ -2,7 +2,8 @@
 
 use crate::Tensor;
 use crate::learn::Metrics;
-use crate::tensor::scan_tree_back;
+use crate::settings::{Range, SettingValue as _};
+use crate::tensor::{require, scan_tree_back};
 
 /// The steps of a rollout with their values. All tensors are `[T, …]` with equal further axes.
 #[derive(Clone, Copy, Debug)]
@@ -38,8 +39,12 @@ pub struct Gae {
 /// v(sₜ₊₁) otherwise. endₜ is 1 in the first two cases.
 ///
 /// Schulman et al. 2016, arXiv:1506.02438, eq. 16; time limits as in Pardo et al. 2018, arXiv:1712.00378.
+///
+/// γ and λ are in 0 to 1; others end the trace with an error.
 #[track_caller]
 pub fn gae(steps: &ValuedSteps, gamma: f64, gae_lambda: f64) -> Gae {
+    require(Range::Unit.check("gamma", &gamma.to_value()));
+    require(Range::Unit.check("gae_lambda", &gae_lambda.to_value()));
     let len = steps.rewards.size(0);
     let zero = steps.last_value * 0.0;
     let xs = [steps.rewards, steps.values, steps.terminated, steps.truncated, steps.cut_values];

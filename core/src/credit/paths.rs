@@ -17,6 +17,10 @@ pub struct Paths {
     pub reward: Tensor,
     /// 1 until the episode's end, u32 `[T, K, N, 1]`.
     pub valid: Tensor,
+    /// Values that environments reported, `[T, K, N, I]`; none of programs, and where environments report none.
+    pub env_infos: Option<Tensor>,
+    /// Values that the actor reported about actions, `[T, K, N, J]`; none of programs, and where it reports none.
+    pub agent_infos: Option<Tensor>,
 }
 
 impl Paths {

@@ -3,13 +3,17 @@
 use super::baseline::REGULARISATION;
 use super::{Baseline, Paths};
 use crate::Tensor;
-use crate::settings::Range;
+use crate::settings::{Range, Settings as _};
+use crate::tensor::require;
 
 crate::settings! {
     /// The settings by which episodes become training data.
     ///
     /// As in `SampleProcessor` of ProMP, returns are discounted sums to the end of the path. The baseline is fitted to
-    /// them on the same paths, and its value after the last step is 0, also where a time limit ended the path.
+    /// them on the same paths, and its value after the last step is 0, also where a time limit ended the path. Defaults
+    /// are those of `SampleProcessor`; [`Processor::dice`] has those of `DiceSampleProcessor`.
+    ///
+    /// Each method ends its trace with an error where a setting is not in its range.
     #[derive(Copy)]
     pub struct Processor {
         /// discount of later rewards
@@ -25,7 +29,7 @@ crate::settings! {
         /// per task
         ///
         /// Over valid steps.
-        normalise_advantages: bool = true;
+        normalise_advantages: bool = false;
         /// shift them so that the smallest is 0
         ///
         /// Or rather 1e-8, per task.
@@ -33,22 +37,30 @@ crate::settings! {
     }
 }
 
-/// Training data of episodes, `[T, K, N, 1]`.
+/// Training data of episodes.
 #[derive(Clone, Copy, Debug)]
 pub struct Processed {
-    /// Discounted sums of rewards to the end of the path.
+    /// The episodes themselves: observations, actions, rewards, which steps are valid, and all that was reported.
+    pub paths: Paths,
+    /// Discounted sums of rewards to the end of the path, `[T, K, N, 1]`.
     pub returns: Tensor,
-    /// Advantages, 0 in padding.
+    /// Advantages, 0 in padding, `[T, K, N, 1]`.
     pub advantages: Tensor,
 }
 
 impl Processor {
+    /// The defaults of ProMP's `DiceSampleProcessor`: a baseline that is linear in time, and standardised results.
+    #[must_use]
+    pub fn dice() -> Processor {
+        Processor { baseline: Baseline::LinearTime, normalise_advantages: true, ..Processor::default() }
+    }
+
     /// Computes returns and advantages.
     #[track_caller]
     pub fn process(&self, paths: &Paths) -> Processed {
         let returns = self.returns(paths);
         let values = self.predictions(paths, returns);
-        Processed { returns, advantages: self.advantages(paths, values) }
+        Processed { paths: *paths, returns, advantages: self.advantages(paths, values) }
     }
 
     fn predictions(&self, paths: &Paths, targets: Tensor) -> Tensor {
@@ -58,12 +70,14 @@ impl Processor {
     /// Discounted sums of rewards to the end of the path, `[T, K, N, 1]`.
     #[track_caller]
     pub fn returns(&self, paths: &Paths) -> Tensor {
+        require(self.check());
         paths.advantages(paths.reward, Tensor::zeros(&paths.reward.shape()), self.gamma, 1.0)
     }
 
     /// Advantages over given values, `[T, K, N, 1]`, standardised and shifted as the settings ask for.
     #[track_caller]
     pub fn advantages(&self, paths: &Paths, values: Tensor) -> Tensor {
+        require(self.check());
         self.scaled(paths, paths.advantages(paths.reward, values, self.gamma, self.gae_lambda))
     }
 
@@ -73,11 +87,12 @@ impl Processor {
     /// It is `DiceSampleProcessor` of ProMP, but with statistics over valid steps only: there, padding counts too.
     #[track_caller]
     pub fn process_dice(&self, paths: &Paths) -> Processed {
+        require(self.check());
         let t = paths.reward.size(0);
         let discounts: Vec<f64> = (0..t).map(|i| self.gamma.powi(i as i32)).collect();
         let discounted = paths.reward * Tensor::literal_f32(&discounts).reshape(&[t, 1, 1, 1]);
         let adjusted = discounted - self.predictions(paths, discounted);
-        Processed { returns: self.returns(paths), advantages: self.scaled(paths, adjusted) }
+        Processed { paths: *paths, returns: self.returns(paths), advantages: self.scaled(paths, adjusted) }
     }
 
     /// Standardises and shifts advantages per task; 0 in padding.

@@ -13,9 +13,23 @@ pub enum Quota {
     /// This many episodes of each environment, in order of the environments' numbers. Programs on a device collect one
     /// each.
     Episodes(usize),
+    /// This many episodes of each task: its environments play even shares of them, and the first ones one more where
+    /// shares are not whole. So none is left out because it is long.
+    PerTask(usize),
     /// Whole episodes with at least this many steps in total, in the order in which they end: tasks
     /// whose episodes end early have more of them.
     Steps(u64),
+}
+
+impl Quota {
+    /// The most episodes of environment `copy` among those of its task.
+    fn share(self, copy: usize, envs_per_task: usize) -> usize {
+        match self {
+            Quota::Episodes(each) => each,
+            Quota::PerTask(count) => count / envs_per_task + usize::from(copy < count % envs_per_task),
+            Quota::Steps(_) => usize::MAX,
+        }
+    }
 }
 
 /// Collects episodes of M tasks.
@@ -92,7 +106,7 @@ impl MetaSampler {
         self.player.play(actor, &env_keys, 1, &mut add).await?;
         let kept: u64 = collection.tasks.iter().flatten().map(|path| path.len() as u64).sum();
         let mut tasks = collection.tasks;
-        if matches!(self.quota, Quota::Episodes(_)) {
+        if !matches!(self.quota, Quota::Steps(_)) {
             tasks.iter_mut().for_each(|paths| *paths = by_key(std::mem::take(paths), &|path| path.copy as u64));
         }
         let env_steps = self.env_steps() - before;
@@ -145,38 +159,44 @@ impl Collection {
     }
 
     fn enough(&self, quota: Quota) -> bool {
+        let per_task = self.ended.len() / self.tasks.len();
+        let played = |(number, ended): (usize, &usize)| *ended >= quota.share(number % per_task, per_task);
         match quota {
-            Quota::Episodes(each) => self.ended.iter().all(|ended| *ended >= each),
             Quota::Steps(steps) => self.steps >= steps,
+            Quota::Episodes(_) | Quota::PerTask(_) => self.ended.iter().enumerate().all(played),
         }
     }
 
     fn finish(&mut self, number: usize, envs_per_task: usize, quota: Quota) {
         let mut path = std::mem::take(&mut self.running[number]);
+        let copy = number % envs_per_task;
         self.ended[number] += 1;
-        if matches!(quota, Quota::Episodes(each) if self.ended[number] > each) {
+        if self.ended[number] > quota.share(copy, envs_per_task) {
             return;
         }
-        path.copy = number % envs_per_task;
+        path.copy = copy;
         self.steps += path.len() as u64;
         self.tasks[number / envs_per_task].push(path);
     }
 }
 
-/// Collects whole episodes of a single task, with at least `batch_size` steps in total.
+/// Collects whole episodes of a single task: `batch_size` of them, which is ProMP's number of trajectories per task.
 pub struct Sampler(MetaSampler);
 
 impl Sampler {
-    /// Wraps an executor that has a single task.
+    /// Wraps an executor that has a single task, for `batch_size` episodes each time.
     ///
     /// # Errors
-    /// [`Error::Config`] if it has several tasks.
-    pub fn new(executor: Box<dyn Executor>, batch_size: u64) -> Result<Sampler> {
+    /// [`Error::Config`] if it has several tasks, or if `batch_size` is 0.
+    pub fn new(executor: Box<dyn Executor>, batch_size: usize) -> Result<Sampler> {
         let tasks = executor.fleet().tasks;
         if tasks != 1 {
             return Err(Error::config("tasks", format!("a sampler plays one task, and the executor has {tasks}")));
         }
-        Ok(Sampler(MetaSampler { player: Player::new(executor), quota: Quota::Steps(batch_size.max(1)) }))
+        if batch_size == 0 {
+            return Err(Error::config("batch_size", "0 is not 1 or more; it counts episodes"));
+        }
+        Ok(Sampler(MetaSampler { player: Player::new(executor), quota: Quota::PerTask(batch_size) }))
     }
 
     /// Steps that environments have made in all collections.

@@ -144,7 +144,8 @@ impl AdaptivePolicy {
     fn new(of: &Adaptive, fleet: &Fleet) -> Result<AdaptivePolicy> {
         let (actor, values) = of.actor(fleet, fleet.tasks, How::Explore, &["log_prob"])?;
         let groups = [fleet.tasks, fleet.envs_per_task];
-        let block = BlockShape::of(fleet);
+        // Policies adapt to steps and rewards alone.
+        let block = BlockShape { env_infos: 0, ..BlockShape::of(fleet) };
         Ok(AdaptivePolicy { of: of.clone(), actor, values, adapt: None, groups, block, ends: Vec::new(), frozen: None })
     }
 

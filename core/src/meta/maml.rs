@@ -32,7 +32,7 @@ use crate::play::{Amount, Cast, Iteration, row_keys};
 use crate::policy::{Acting, Policy, PolicyNet};
 use crate::program::Context;
 use crate::settings::Settings as _;
-use crate::tensor::Named;
+use crate::tensor::{Named, require};
 use crate::{DType, Error, Result, Tensor};
 
 /// The policy, and the adaptation of its shared parameters to a task.
@@ -135,6 +135,7 @@ impl Learner {
 
     #[track_caller]
     fn phase_of(&self, config: &MamlConfig, parts: &[Tensor], paths: &Paths, seeds: usize, dice: bool) -> Phase {
+        require(config.check());
         let processor = config.processor;
         let processed = match dice {
             true => processor.process_dice(paths),

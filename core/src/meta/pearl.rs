@@ -146,7 +146,7 @@ impl Pearl {
 
     /// Evidence after episodes `[T, K, N, …]`, read one after the other.
     fn infer(&self, acting: &Acting, seen: &Paths) -> Named {
-        let Paths { obs, next_obs, action, reward, valid } = *seen;
+        let Paths { obs, next_obs, action, reward, valid, .. } = *seen;
         let encoder = &self.nets.encoder;
         let transitions = encoder.transitions(obs, action, reward, next_obs);
         let shape = transitions.shape();

@@ -64,7 +64,7 @@ impl Steps {
     /// The steps of whole episodes, in the form that learners read.
     pub fn paths(&self) -> Paths {
         let Steps { obs, next_obs, action, reward, valid, .. } = *self;
-        Paths { obs, next_obs, action, reward, valid }
+        Paths { obs, next_obs, action, reward, valid, env_infos: None, agent_infos: None }
     }
 
     /// The steps of whole episodes, with observations as the network saw them.

@@ -141,6 +141,20 @@ pub(crate) fn fail(error: Error) -> Tensor {
     Tensor::poison()
 }
 
+/// Records the error of a check in the current trace, with the caller's place where a setting is at fault.
+#[track_caller]
+pub(crate) fn require(checked: Result<()>) {
+    match checked {
+        Ok(()) => (),
+        Err(Error::Config { key, problem }) => {
+            fail(Error::config(key, format!("{problem} (at {})", Location::caller())));
+        }
+        Err(other) => {
+            fail(other);
+        }
+    }
+}
+
 pub(crate) fn shape_error(op: &'static str, expected: impl Into<String>, got: impl Into<String>, at: At) -> Tensor {
     fail(Error::Shape { op, expected: expected.into(), got: got.into(), at: at.to_string() })
 }

@@ -59,7 +59,7 @@ pub use control::{Loop, call, run_if, scan, scan_until};
 pub use dtype::DType;
 pub use graph::{Graph, Node};
 pub use handle::Tensor;
-pub(crate) use handle::{fail, push};
+pub(crate) use handle::{fail, push, require};
 pub use op::{Binary, NodeId, Op, Unary};
 pub use tree::{Named, Tree};
 pub(crate) use tree::{run_tree_if, scan_tree, scan_tree_back, scan_tree_until, tree};

@@ -13,6 +13,7 @@ mod pearl;
 mod policies;
 mod population;
 mod ppo;
+mod processed;
 mod recurrent;
 mod rl2;
 mod sac;

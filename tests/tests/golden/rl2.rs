@@ -152,6 +152,8 @@ impl<'a> Case<'a> {
             action: self.padded(&numbers_of_rows(&self.value["actions"]), a),
             reward: self.padded(&numbers(&self.value["rewards"]), 1),
             valid: self.valid(),
+            env_infos: None,
+            agent_infos: None,
         }
     }
 

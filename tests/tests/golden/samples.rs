@@ -70,7 +70,7 @@ impl Block {
                 0 => reward,
                 a => cx.input("action", &[self.t, self.k, self.n, a], DType::F32),
             };
-            let paths = Paths { obs, next_obs: obs, action, reward, valid };
+            let paths = Paths { obs, next_obs: obs, action, reward, valid, env_infos: None, agent_infos: None };
             for (i, y) in f(&paths).into_iter().enumerate() {
                 cx.output(&i.to_string(), y);
             }
@@ -323,7 +323,7 @@ fn multi_feature_baseline_solves_the_normal_equations() {
     let error = Program::new(&devices()[0], |_| {
         let x = Tensor::zeros(&[3, 1, 2, 1]);
         let valid = Tensor::constant_u32(1).broadcast_to(&[3, 1, 2, 1]);
-        let paths = Paths { obs: x, next_obs: x, action: x, reward: x, valid };
+        let paths = Paths { obs: x, next_obs: x, action: x, reward: x, valid, env_infos: None, agent_infos: None };
         multi_feature(&paths, &[Feature { name: "speed", values: Tensor::zeros(&[3, 2, 2, 1]) }], x);
     });
     let message = error.unwrap_err().to_string();

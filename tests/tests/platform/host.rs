@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::backend::LocalFuture;
-use quickstudy_core::credit::Paths;
+use quickstudy_core::credit::{Baseline, Paths, Processed, Processor};
 use quickstudy_core::env::{EnvDef, EnvSpec, builtin};
 use quickstudy_core::host::{
     Acted, Actor, BlockShape, Chance, Executor, HostEnv, IterativeExecutor, MetaSampler, Padded, ParallelExecutor,
@@ -87,18 +87,25 @@ fn golden_meta_sampler_collects_the_recorded_paths() {
 }
 
 #[test]
-fn a_sampler_of_one_task_collects_whole_episodes_until_there_are_enough_steps() {
+fn a_sampler_of_one_task_collects_as_many_episodes_as_its_batch_size() {
     for executor in toys(1, 3, 2) {
         let mut sampler = Sampler::new(executor, 7).unwrap();
         let samples = wait(sampler.obtain(&mut ToyPolicy::new(), [0, 0]));
-        // Episodes of 2 steps, three at a time: 6 steps are too few.
-        assert_eq!(samples.tasks[0].len(), 6);
+        // Episodes of 2 steps, three at a time: 3 + 2 + 2 of them count, and the third ones of two environments do not.
+        let copies: Vec<usize> = samples.tasks[0].iter().map(|path| path.copy).collect();
+        assert_eq!(copies, [0, 0, 0, 1, 1, 2, 2]);
         assert!(samples.paths().all(|path| path.len() == 2 && path.terminated));
-        assert_eq!((samples.env_steps, samples.dropped, sampler.env_steps()), (12, 0, 12));
+        assert_eq!((samples.env_steps, samples.dropped, sampler.env_steps()), (18, 4, 18));
     }
-    let [several, _] = toys(2, 1, 2);
-    let error = Sampler::new(several, 7).map(|_| ()).unwrap_err().to_string();
-    assert_eq!(error, "tasks: a sampler plays one task, and the executor has 2");
+    // Fewer episodes than environments: the last environments play for nothing.
+    let [executor, _] = toys(1, 3, 2);
+    let samples = wait(Sampler::new(executor, 2).unwrap().obtain(&mut ToyPolicy::new(), [0, 0]));
+    assert_eq!((samples.tasks[0].len(), samples.dropped), (2, 2));
+
+    let [several, one] = [toys(2, 1, 2), toys(1, 1, 2)].map(|[executor, _]| executor);
+    let refused = |executor, batch_size| Sampler::new(executor, batch_size).map(|_| ()).unwrap_err().to_string();
+    assert_eq!(refused(several, 7), "tasks: a sampler plays one task, and the executor has 2");
+    assert_eq!(refused(one, 0), "batch_size: 0 is not 1 or more; it counts episodes");
 }
 
 /// A policy and its parameters, the same for each of `tasks` tasks.
@@ -254,6 +261,73 @@ fn episodes_that_do_not_fit_a_block_are_refused() {
         "program: episode 0 of task 0 has 2 steps with 4 and 2 numbers, expected 1 to 1 steps with 2 and 1 numbers each"
     );
     assert_eq!(refused(BlockShape { tasks: 2, ..shape }), "program: episodes of 1 tasks do not fill a block of 2");
+    assert_eq!(
+        refused(BlockShape { paths: 9, agent_infos: 3, ..shape }),
+        "program: episode 0 of task 0 has 2 steps with 2 numbers of agent_infos, expected 3 numbers each, or a block \
+         without them (agent_infos: 0)"
+    );
+}
+
+#[test]
+fn golden_packed_episodes_are_processed_with_all_that_was_reported() {
+    let file = &load("promp_executor.json")["meta_sampler"];
+    let [rollouts, count, horizon] =
+        ["rollouts_per_meta_task", "meta_batch_size", "max_path_length"].map(|key| number(&file[key]) as usize);
+    let tasks: Vec<Vec<f64>> = numbers(&file["tasks"]).into_iter().map(|task| vec![task]).collect();
+    let [executor, _] = toys(count, rollouts, horizon);
+    let fleet = executor.fleet().clone();
+    let mut sampler = MetaSampler::new(executor, rollouts);
+    wait(sampler.set_tasks(&tasks));
+    let samples = wait(sampler.obtain(&mut ToyPolicy::new(), &vec![[0, 0]; count]));
+    let padded = Padded::new(&samples, &fleet).unwrap();
+    let shape = padded.shape;
+    assert_eq!((shape.env_infos, shape.agent_infos), (2, 1));
+    let device = Device::cpu(1);
+    let mut program = Program::new(&device, |cx| {
+        let Processed { paths, returns, advantages } =
+            Processor { baseline: Baseline::Zero, ..Processor::default() }.process(&shape.declare(cx, ""));
+        let named = [
+            ("observations", Some(paths.obs)),
+            ("actions", Some(paths.action)),
+            ("rewards", Some(paths.reward)),
+            ("env_infos", paths.env_infos),
+            ("agent_infos", paths.agent_infos),
+            ("returns", Some(returns)),
+            ("advantages", Some(advantages)),
+        ];
+        named.into_iter().for_each(|(name, x)| cx.output(name, x.unwrap()));
+    })
+    .unwrap();
+    let arrays = padded.upload(&device, "").unwrap();
+    let out = program.run(&State::new(), &arrays.inputs().collect::<Vec<_>>(), &[]).unwrap();
+    let got = |name: &str| wait(device.read(out.get(name).unwrap()));
+    for (k, n, path) in (0..count).flat_map(|k| {
+        let recorded = items(&file["paths"][k.to_string()]);
+        recorded.iter().enumerate().map(move |(n, path)| (k, n, path))
+    }) {
+        let rewards = numbers(&path["rewards"]);
+        let mut sums = vec![0.0; rewards.len()];
+        (0..rewards.len()).rev().for_each(|t| sums[t] = rewards[t] + 0.99 * sums.get(t + 1).unwrap_or(&0.0));
+        let expected = [
+            ("observations", numbers(&path["observations"])),
+            ("actions", numbers(&path["actions"])),
+            ("rewards", rewards.clone()),
+            ("env_infos", numbers(&path["env_infos"]["e"])),
+            ("agent_infos", numbers(&path["agent_infos"]["mean"])),
+            ("returns", sums.clone()),
+            ("advantages", sums),
+        ];
+        for (name, expected) in expected {
+            let (all, width) = (got(name), expected.len() / rewards.len());
+            for t in 0..horizon {
+                let at = ((t * count + k) * shape.paths + n) * width;
+                // Padding is 0.
+                let expected = expected.get(t * width..(t + 1) * width).map_or(vec![0.0; width], <[f64]>::to_vec);
+                let close = all[at..at + width].iter().zip(&expected).all(|(x, y)| (x - y).abs() < 1e-5);
+                assert!(close, "{name} of step {t} of path {n} of task {k}: {:?}, {expected:?}", &all[at..at + width]);
+            }
+        }
+    }
 }
 
 /// A built-in environment that notes on which thread it steps.

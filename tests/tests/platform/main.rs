@@ -14,6 +14,7 @@ mod layering;
 mod names;
 mod networks;
 mod op_table;
+mod origins;
 mod places;
 mod plans;
 mod play;

@@ -4,6 +4,8 @@ use super::surrogate::{Phase, Surrogate, surrogate};
 use crate::Tensor;
 use crate::grad::value_and_grad;
 use crate::policy::PolicyNet;
+use crate::settings::{Range, SettingValue as _};
+use crate::tensor::require;
 
 /// The step sizes α of inner gradient steps.
 #[derive(Clone, Debug)]
@@ -49,6 +51,9 @@ impl InnerSteps<'_> {
     /// Makes one step on the data of each phase in turn, from `parts: [K, …]`, through which gradients flow.
     #[track_caller]
     pub fn adapt(&self, parts: &[Tensor], phases: &[Phase]) -> Adapted {
+        if let StepSizes::Fixed(alpha) = self.step_sizes {
+            require(Range::Positive.check("inner_lr", &alpha.to_value()));
+        }
         let mut all = vec![parts.to_vec()];
         for phase in phases {
             let now = &all[all.len() - 1];

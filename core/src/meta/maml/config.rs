@@ -1,7 +1,7 @@
 //! Settings of MAML's family.
 
 use super::surrogate::Surrogate;
-use crate::credit::{Baseline, Processor};
+use crate::credit::Processor;
 use crate::optim::{AdamConfig, TrustRegion};
 use crate::policy::NetConfig;
 use crate::settings::{Range, SettingValue as _, Settings};
@@ -104,7 +104,7 @@ crate::settings! {
         /// after adaptation) · mean(ln π before it).
         exploration: bool = false;
         /// Training data of episodes.
-        ..processor: Processor;
+        ..processor: Processor = Processor { normalise_advantages: true, ..Processor::default() };
         /// outer steps on each batch
         outer_steps: usize = 5, Range::Count(1, 1000);
         /// clip range of the outer objective
@@ -159,7 +159,7 @@ impl MamlConfig {
                 inner_kl_coef: 0.0,
                 outer_steps: 1,
                 inner_loss: Surrogate::Dice,
-                processor: Processor { baseline: Baseline::LinearTime, ..base.processor },
+                processor: Processor::dice(),
                 ..base
             },
         }

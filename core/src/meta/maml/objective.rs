@@ -4,6 +4,8 @@ use super::adapt::{Adapted, InnerSteps};
 use super::surrogate::{Phase, Surrogate, clipped, surrogate, weighted};
 use crate::Tensor;
 use crate::meta::per_task;
+use crate::settings::{Range, SettingValue as _};
+use crate::tensor::require;
 
 /// The outer loss of an adapted policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,7 +59,10 @@ pub fn meta_loss(objective: Objective, steps: &InnerSteps<'_>, parts: &[Tensor],
     let inner_kl = inner.iter().zip(&adapted.parts);
     let inner_kl = inner_kl.map(|(phase, parts)| mean(phase.kl(&policy.distribution(parts, phase.obs)))).collect();
     let of_tasks = match objective {
-        Objective::Clipped(eps) => clipped(policy, adapted.last(), last, |r| r.clamp(1.0 - eps, 1.0 + eps)),
+        Objective::Clipped(eps) => {
+            require(Range::Fraction.check("clip_eps", &eps.to_value()));
+            clipped(policy, adapted.last(), last, |r| r.clamp(1.0 - eps, 1.0 + eps))
+        }
         Objective::ClippedBy(eps) => clipped(policy, adapted.last(), last, |r| r.max(-eps + 1.0).min(eps + 1.0)),
         Objective::PolicyGradient if steps.loss == Surrogate::Dice => {
             surrogate(steps.loss, policy, adapted.last(), last)

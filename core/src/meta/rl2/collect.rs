@@ -120,7 +120,15 @@ mod tests {
             let reward = cx.input("reward", &[t, s, m, 1], DType::F32);
             let episode = cx.input("episode", &[t, s, m, 1], DType::U32);
             let valid = episode.lt(Tensor::constant_u32(n as u32));
-            let paths = Paths { obs: reward, next_obs: reward, action: reward, reward, valid };
+            let paths = Paths {
+                obs: reward,
+                next_obs: reward,
+                action: reward,
+                reward,
+                valid,
+                env_infos: None,
+                agent_infos: None,
+            };
             let none = Tensor::zeros(&[t, s, m, 1]);
             let trials = Trials {
                 paths,

@@ -5,6 +5,8 @@ use super::config::{AdvantageCentre, Rl2Config};
 use crate::Tensor;
 use crate::credit::{Paths, Processor};
 use crate::learn::EntropyMethod;
+use crate::settings::Settings as _;
+use crate::tensor::require;
 
 /// Training data of trials, `[T, S, M, 1]` each; 0 in padding.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +52,7 @@ impl Rl2Config {
     /// Predictions of the returns of trials, `[T, S, M, 1]`: learned values, or a baseline fitted to these trials.
     #[track_caller]
     pub fn predicted(&self, trials: &Trials) -> Tensor {
+        require(self.check());
         let paths = self.rewarded(trials);
         let fitted = self.processor().returns(&paths);
         match self.critic.baseline() {
@@ -65,6 +68,7 @@ impl Rl2Config {
     /// which does not end with an episode.
     #[track_caller]
     pub fn credit(&self, trials: &Trials, values: Tensor) -> Credit {
+        require(self.check());
         let paths = self.rewarded(trials);
         let fitted = self.processor().returns(&paths);
         let raw = self.processor().advantages(&paths, values);

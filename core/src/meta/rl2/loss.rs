@@ -6,6 +6,8 @@ use crate::Tensor;
 use crate::learn::{EntropyMethod, log_ratio};
 use crate::meta::weighted;
 use crate::policy::Distribution;
+use crate::settings::{Range, SettingValue as _, Settings as _};
+use crate::tensor::require;
 
 /// B whole trials per seed. Rows are in order of time, then of trial: `[S, T · B, ·]`.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +55,7 @@ pub fn losses(
     batch: &TrialBatch,
     clip_eps: Option<f64>,
 ) -> TrialLosses {
+    require(config.check());
     let (distribution, value) = net.run(parts, batch.xs);
     let logp = distribution.log_prob(batch.action);
     let log_ratio = log_ratio(logp, batch.logp_old);
@@ -62,6 +65,7 @@ pub fn losses(
     let (gain, clip_frac) = match clip_eps {
         None => (plain, Tensor::zeros(&[batch.weight.size(0), 1])),
         Some(eps) => {
+            require(Range::Fraction.check("clip_eps", &eps.to_value()));
             let clipped = ratio.clamp(1.0 - eps, 1.0 + eps) * batch.advantage;
             let outside = (ratio - 1.0).abs().gt(Tensor::constant_f32(eps)).to_f32();
             (plain.min(clipped), mean(outside))

@@ -234,6 +234,8 @@ mod tests {
                 action: or(0.2, padding),
                 reward: or(0.3, 0.0),
                 valid,
+                env_infos: None,
+                agent_infos: None,
             };
             let none = Tensor::zeros(&[t, s, m, 1]);
             let trials = Trials {

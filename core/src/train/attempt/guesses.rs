@@ -128,7 +128,8 @@ fn repeated(acting: &Acting, groups: usize) -> Acting {
 /// The beginnings of episodes `[T, 1, N, …]`, each for a group of its own: none of their steps, the first one, and so
 /// on to all T, `[T, T + 1, N, …]`.
 fn prefixes(steps: &Steps) -> Paths {
-    let Paths { obs, next_obs, action, reward, valid } = steps.paths();
+    let paths = steps.paths();
+    let Paths { obs, next_obs, action, reward, valid, .. } = paths;
     let t = valid.size(0);
     let wide = |x: Tensor| x.broadcast_to(&[t, t + 1, x.size(2), x.size(3)]);
     let made = Tensor::iota(&[t, 1, 1, 1], 0).lt(Tensor::iota(&[1, t + 1, 1, 1], 1));
@@ -138,6 +139,7 @@ fn prefixes(steps: &Steps) -> Paths {
         action: wide(action),
         reward: wide(reward),
         valid: wide(valid).bit_and(made),
+        ..paths
     }
 }
 

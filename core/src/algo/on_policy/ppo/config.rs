@@ -70,7 +70,8 @@ crate::settings! {
 }
 
 impl PpoConfig {
-    /// The defaults of `ppo2`, which are Pyrado's as far as they are settings here.
+    /// The defaults of `ppo2`, which are those of Pyrado's `PPO2` and `GAE` as far as they are settings here. A
+    /// minibatch has its 32 steps, of the 8 × 128 that PPO plays here.
     #[must_use]
     pub fn ppo2() -> PpoConfig {
         PpoConfig {
@@ -78,6 +79,8 @@ impl PpoConfig {
             limits: ClipConfig { clip_eps: 0.1, ..ClipConfig::default() },
             epochs: 3,
             entropy_coef: 1e-3,
+            max_grad_norm: 0.0,
+            sampling: Sampling { minibatches: 32, ..Sampling::default() },
             critic: CriticConfig {
                 value_targets: ValueTargets::Empirical,
                 advantage_scope: AdvantageScope::Rollout,
