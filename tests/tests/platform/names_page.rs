@@ -60,7 +60,7 @@ fn names_that_are_not_there_are_found() {
         ("`max_kls`", "has a setting `max_kls`"),
         ("`clip_eps`", "[\"trpo\"] has a setting `clip_eps`"),
         ("`max_kl` of `ppo`", "ppo has no setting `max_kl`"),
-        ("`clip_eps`, `epochs` of `ppo` and `a2c`", "a2c has no setting `clip_eps`"),
+        ("`clip_eps`, `value_coef` of `ppo` and `a2c`", "a2c has no setting `clip_eps`"),
         ("`max_kl = 0`", "is not above 0"),
         ("`hessian = \"exactly\"`", "exactly"),
         ("`hessian = \"exact\"`, `\"finite\"`", "finite"),

@@ -61,10 +61,9 @@ impl CommandLine {
         if let Some(flag) = rest.iter().find(|word| word.starts_with("--") && !self.has_flag(verb, word)) {
             return Some(format!("`{code}`: {verb} has no {flag}"));
         }
-        if let Some(env) = rest.iter().position(|word| *word == "--env").and_then(|at| rest.get(at + 1)) {
-            if let Some(fault) = env_fault(env) {
-                return Some(fault);
-            }
+        let env = rest.iter().position(|word| *word == "--env").and_then(|at| rest.get(at + 1));
+        if let Some(fault) = env.and_then(|env| env_fault(env)) {
+            return Some(fault);
         }
         let values = rest.iter().any(|word| !word.starts_with("--"));
         // A file or folder that the reader has.

@@ -128,7 +128,8 @@ fn names_of_fields_are_those_of_the_type_before_a_colon() {
 
 #[test]
 fn a_page_has_sections_of_paragraphs_and_rows() {
-    let page = "# A\n\nOne `x`\ntwo.\n\n## B\n\nThree.\n\n| t | u | our default |\n|---|---|---|\n| `a` | b | `c` |\n\nFour.\n";
+    let page = "# A\n\nOne `x`\ntwo.\n\n## B\n\nThree.\n\n| t | u | our default |\n|---|---|---|\n| `a` | b | `c` |\n\n\
+                Four.\n";
     let all = sections(page);
     let texts = |at: usize| all[at].paragraphs.iter().map(|text| text.text.as_str()).collect::<Vec<_>>();
     assert_eq!((all.len(), texts(0), texts(1)), (2, vec!["One `x` two."], vec!["Three.", "Four."]));
