@@ -12,6 +12,7 @@ mod host_faults;
 mod inputs;
 mod layering;
 mod names;
+mod names_page;
 mod networks;
 mod op_table;
 mod origins;
