@@ -111,7 +111,7 @@ const OYSTER_SPARSE: Class = (
     ],
 );
 
-const INNER: &str = "the algorithm has its own";
+const GLOROT: &str = "Glorot-uniform, the other first weights of recurrent policies";
 
 /// `garage/tf/algos/rl2ppo.py` and `rl2npo.py`, what RL2PPO and RL2TRPO have in common.
 const RL2: Class = (
@@ -218,9 +218,9 @@ const GRU_POLICY: Class = (
         ("recurrent_nonlinearity=sigmoid", Not("the logistic function, always")),
         ("recurrent_layer", As("cell", "\"gru\"", "the class says it there")),
         ("reset_after", As("reset", "\"after\"", "the default of Keras' GRU")),
-        ("hidden_w_init=glorot_uniform", Not(INNER)),
-        ("recurrent_w_init=glorot_uniform", Not(INNER)),
-        ("output_w_init=glorot_uniform", Not(INNER)),
+        ("hidden_w_init=glorot_uniform", As("orthogonal_init", "false", GLOROT)),
+        ("recurrent_w_init=glorot_uniform", As("orthogonal_init", "false", GLOROT)),
+        ("output_w_init=glorot_uniform", As("orthogonal_init", "false", GLOROT)),
         ("hidden_b_init=zeros", Not("0, always")),
         ("output_b_init=zeros", Not("0, always")),
         ("hidden_state_init=zeros", Not("0, where it is not learned")),

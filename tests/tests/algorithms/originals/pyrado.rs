@@ -13,7 +13,7 @@ const ACTOR_CRITIC: Class = (
     &[
         ("save_dir", Not("`--out`")),
         ("env", Not("`--env`")),
-        ("actor", Not(OF_PARTS)),
+        ("actor", As("orthogonal_init", "false", "its FNNPolicy begins with PyTorch's weights")),
         ("critic", Not(OF_PARTS)),
         ("max_iter", Not(COUNT)),
         ("logger=None", Not("the run folder has the metrics")),
@@ -216,32 +216,38 @@ const SVPG: Class = (
 pub const ALL: &[Defaults] = &[
     Defaults {
         file: Some("pyrado-a2c"),
-        train: ["a2c", "pendulum"],
+        train: ["a2c", "mass-spring"],
         steps: 1,
         shortened: "",
         classes: &[ACTOR_CRITIC, GAE_JOINT, A2C],
     },
     Defaults {
         file: Some("pyrado-ppo"),
-        train: ["ppo2", "pendulum"],
+        train: ["ppo2", "mass-spring"],
         steps: 1,
         shortened: "",
         classes: &[ACTOR_CRITIC, GAE, PPO],
     },
     Defaults {
         file: Some("pyrado-ppo2"),
-        train: ["ppo2", "pendulum"],
+        train: ["ppo2", "mass-spring"],
         steps: 1,
         shortened: "",
         classes: &[ACTOR_CRITIC, GAE_JOINT, PPO2],
     },
-    Defaults { file: Some("pyrado-dql"), train: ["dql", "cartpole"], steps: 2000, shortened: "", classes: &[DQL] },
+    Defaults {
+        file: Some("pyrado-dql"),
+        train: ["dql", "ball-on-beam-discrete"],
+        steps: 2000,
+        shortened: "",
+        classes: &[DQL],
+    },
     Defaults {
         file: Some("pyrado-sac"),
-        train: ["sac", "pendulum"],
+        train: ["sac", "mass-spring"],
         steps: 600,
         shortened: "gradient_steps = 10",
         classes: &[SAC],
     },
-    Defaults { file: Some("pyrado-svpg"), train: ["svpg", "pendulum"], steps: 1, shortened: "", classes: &[SVPG] },
+    Defaults { file: Some("pyrado-svpg"), train: ["svpg", "mass-spring"], steps: 1, shortened: "", classes: &[SVPG] },
 ];
