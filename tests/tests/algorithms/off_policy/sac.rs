@@ -290,8 +290,11 @@ fn targets_step_after_so_many_updates() {
         (0..4).for_each(|done| drop(wait(training.step(done, 24))));
         let mut target = read(&training, "target");
         // The policy's parameters come first in θ, then those of the critics.
-        let critics =
-            |training: &Training| read(training, "theta").split_off(read(training, "theta").len() - target.len());
+        let width = target.len();
+        let critics = |training: &Training| {
+            let theta = read(training, "theta");
+            theta[theta.len() - width..].to_vec()
+        };
         assert_eq!(target, critics(&training), "the warm-up learns nothing");
         for pass in 1..=9 {
             wait(training.step(3 + pass, 24));
