@@ -289,11 +289,11 @@ fn targets_step_after_so_many_updates() {
         let read = |training: &Training, name: &str| wait(device.read(training.state().get(name).unwrap()));
         (0..4).for_each(|done| drop(wait(training.step(done, 24))));
         let mut target = read(&training, "target");
-        // The policy's parameters come first in θ, then those of the critics.
+        // The policy's parameters come first in θ, then those of the critics, and ln α is the last number.
         let width = target.len();
         let critics = |training: &Training| {
             let theta = read(training, "theta");
-            theta[theta.len() - width..].to_vec()
+            theta[theta.len() - 1 - width..theta.len() - 1].to_vec()
         };
         assert_eq!(target, critics(&training), "the warm-up learns nothing");
         for pass in 1..=9 {
