@@ -44,7 +44,7 @@ fn a_run_makes_so_many_iterations_and_goes_on_to_more() {
     assert!(config.contains("\nsteps = 20 ") && !config.contains("\niterations = "), "{config}");
 
     let finished = done(&dir, "train --resume r --threads 1");
-    assert!(finished.err.contains("it made 5 of 5 iterations; go further with a larger --iterations"), "{finished:?}");
+    assert!(finished.out.contains("it made 5 of 5 iterations; go further with a larger --iterations"), "{finished:?}");
     let refused = dir.run("train --resume r --threads 1 --iterations 3");
     expect_user_error(&refused, &["r has made 5 iterations, so it cannot make 3 in all", "--iterations counts all"]);
     done(&dir, "train --resume r --threads 1 --iterations 8");
@@ -100,7 +100,7 @@ fn studies_and_sweeps_count_iterations_too() {
         eval_every = 0\nlog_every = 1\n[grid]\nepochs = [1, 2]\n";
     fs::write(dir.join("sweep.toml"), file).unwrap();
     done(&dir, "sweep sweep.toml --iterations 4 --threads 1 --out w");
-    for trial in ["t0", "t1"] {
+    for trial in ["t00", "t01"] {
         assert_eq!(column(&dir, &format!("w/{trial}/cartpole-ppo-s0"), "time/iterations").len(), 4, "{trial}");
     }
 }

@@ -289,9 +289,12 @@ fn targets_step_after_so_many_updates() {
         let read = |training: &Training, name: &str| wait(device.read(training.state().get(name).unwrap()));
         (0..4).for_each(|done| drop(wait(training.step(done, 24))));
         let mut target = read(&training, "target");
-        // The policy's parameters come first in θ, then those of the critics.
-        let critics =
-            |training: &Training| read(training, "theta").split_off(read(training, "theta").len() - target.len());
+        // The policy's parameters come first in θ, then those of the critics, and ln α is the last number.
+        let width = target.len();
+        let critics = |training: &Training| {
+            let theta = read(training, "theta");
+            theta[theta.len() - 1 - width..theta.len() - 1].to_vec()
+        };
         assert_eq!(target, critics(&training), "the warm-up learns nothing");
         for pass in 1..=9 {
             wait(training.step(3 + pass, 24));
