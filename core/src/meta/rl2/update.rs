@@ -313,6 +313,8 @@ mod tests {
                 action: column(0.2, 1),
                 reward: column(0.3, 1),
                 valid: Tensor::literal_u32(&valid).reshape(&[t, s, m, 1]),
+                env_infos: None,
+                agent_infos: None,
             };
             let data = TrialData {
                 paths,

@@ -2,7 +2,7 @@
 
 use super::{Departure, Origin, departs};
 
-/// `configs/default.py` of oyster; SEEDS.md, 1.1, known-good configurations.
+/// `configs/default.py` of oyster.
 const OYSTER: &str = "latent_dim=5 hidden=[300,300,300] encoder_hidden_sizes=[200,200,200] encoder=mlp activation=relu \
                       meta_batch=16 num_steps_per_epoch=2000 num_initial_steps=2000 num_tasks_sample=5 \
                       num_steps_prior=400 num_steps_posterior=0 num_extra_rl_steps_posterior=400 batch_size=256 \
@@ -29,7 +29,7 @@ const fn rate(key: &'static str) -> Departure {
 pub const ORIGINS: &[Origin] = &[
     Origin {
         of: &["pearl-half-cheetah-vel"],
-        source: "oyster ee4fe88, configs/cheetah-vel.json; SEEDS.md, 1.1, known-good configurations",
+        source: "oyster ee4fe88, configs/cheetah-vel.json",
         numbers: &[
             OYSTER,
             "train_tasks=100 num_initial_steps=2000 num_extra_rl_steps_posterior=600 embedding_batch_size=100 \
@@ -52,7 +52,7 @@ pub const ORIGINS: &[Origin] = &[
     },
     Origin {
         of: &["pearl-half-cheetah-dir"],
-        source: "oyster ee4fe88, configs/cheetah-dir.json; SEEDS.md, 1.1, known-good configurations",
+        source: "oyster ee4fe88, configs/cheetah-dir.json",
         numbers: &[
             OYSTER,
             "train_tasks=2 meta_batch=4 num_initial_steps=2000 num_steps_prior=1000 \
@@ -73,7 +73,7 @@ pub const ORIGINS: &[Origin] = &[
     },
     Origin {
         of: &["pearl-point-robot"],
-        source: "oyster ee4fe88, configs/point-robot.json; SEEDS.md, 1.1, known-good configurations",
+        source: "oyster ee4fe88, configs/point-robot.json",
         numbers: &[
             OYSTER,
             "train_tasks=80 num_initial_steps=200 num_steps_prior=200 num_extra_rl_steps_posterior=200 \
@@ -115,7 +115,7 @@ pub const ORIGINS: &[Origin] = &[
     },
     Origin {
         of: &["pearl-point-half-circle"],
-        source: "oyster ee4fe88, configs/sparse-point-robot.json; SEEDS.md, 1.1, known-good configurations",
+        source: "oyster ee4fe88, configs/sparse-point-robot.json",
         numbers: &[
             OYSTER,
             "train_tasks=80 num_initial_steps=200 num_tasks_sample=10 num_steps_prior=100 num_steps_posterior=900 \

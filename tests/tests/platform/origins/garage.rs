@@ -21,36 +21,36 @@ const RL2_TRPO: &str = "gamma=0.99 gae_lambda=0.98 max_kl=0.01 cg_iterations=10 
      learn_std=true log_std_init=0.0";
 
 /// `PPO2` of Pyrado: `algorithms/step_based/ppo.py`, which standardises advantages over a rollout and fits the value to
-/// empirical returns. Its minibatches have 32 steps.
+/// empirical returns.
 const PPO2: &str = "clip_eps=0.1 clip_eps_schedule=constant value_coef=0.5 entropy_coef=1e-3 max_grad_norm=0.0 \
      value_clip=true value_targets=empirical advantage_scope=rollout normalise_advantages=true critic=joint \
-     optimiser=adam adam_eps=1e-5 target_kl=0.0 log_std_init=0.0";
+     minibatch_size=32 optimiser=adam adam_eps=1e-5 target_kl=0.0 log_std_init=0.0";
 
 pub const ORIGINS: &[Origin] = &[
     Origin {
         of: &["rl2-ppo-half-cheetah-vel:velocity_range=0..2,observe_torso=true"],
-        source: "garage, examples/tf/rl2_ppo_halfcheetah.py; SEEDS.md, 1.4",
+        source: "garage, examples/tf/rl2_ppo_halfcheetah.py",
         numbers: &[RL2_PPO, "meta_batch=10 episodes=4 steps=40_000"],
         own: "",
         departures: &[],
     },
     Origin {
         of: &["rl2-trpo-half-cheetah-vel:velocity_range=0..2,observe_torso=true"],
-        source: "garage, examples/tf/rl2_trpo_halfcheetah.py; SEEDS.md, 1.4",
+        source: "garage, examples/tf/rl2_trpo_halfcheetah.py",
         numbers: &[RL2_TRPO, "meta_batch=10 episodes=4 steps=60_000"],
         own: "",
         departures: &[],
     },
     Origin {
         of: &["rl2-ppo-ML10"],
-        source: "garage 7ecab12, examples/tf/rl2_ppo_metaworld_ml10.py; SEEDS.md, 1.4",
+        source: "garage 7ecab12, examples/tf/rl2_ppo_metaworld_ml10.py",
         numbers: &[RL2_PPO, "meta_batch=10 episodes=10 steps=500_000"],
         own: "",
         departures: &[],
     },
     Origin {
         of: &["pearl-ML1-reach", "pearl-ML1-push"],
-        source: "garage 091e188, examples/torch/pearl_metaworld_ml1_push.py; SEEDS.md, 1.1, known-good configurations",
+        source: "garage 091e188, examples/torch/pearl_metaworld_ml1_push.py",
         numbers: &["train_tasks=50 latent_dim=7 hidden=[300,300,300] encoder_hidden_sizes=[200,200,200] encoder=mlp \
                     activation=relu meta_batch=16 num_steps_per_epoch=4000 num_initial_steps=4000 num_tasks_sample=15 \
                     num_steps_prior=750 num_steps_posterior=0 num_extra_rl_steps_posterior=750 batch_size=256 \
@@ -63,7 +63,7 @@ pub const ORIGINS: &[Origin] = &[
     },
     Origin {
         of: &["cem-cartpole"],
-        source: "garage, np/algos/cem.py; SEEDS.md, 1.2",
+        source: "garage, np/algos/cem.py",
         numbers: &["best_frac=0.05 init_std=1.0 extra_std=1.0 extra_decay_time=100"],
         own: "steps n_samples episodes",
         departures: &[
@@ -88,24 +88,21 @@ pub const ORIGINS: &[Origin] = &[
     },
     Origin {
         of: &["ppo2"],
-        source: "Pyrado, algorithms/step_based/ppo.py and gae.py; SEEDS.md, 1.3",
-        numbers: &[
-            PPO2,
-            "gamma=0.99 gae_lambda=0.95 epochs=3 learning_rate=5e-4 learning_rate_schedule=constant minibatches=32",
-        ],
+        source: "Pyrado, algorithms/step_based/ppo.py and gae.py",
+        numbers: &[PPO2, "gamma=0.99 gae_lambda=0.95 epochs=3 learning_rate=5e-4 learning_rate_schedule=constant"],
         own: "",
         departures: &[],
     },
     Origin {
         of: &["ppo2-cartpole"],
-        source: "Pyrado, algorithms/step_based/ppo.py and gae.py; SEEDS.md, 1.3; 32 steps of 8 × 64",
-        numbers: &[PPO2, "gae_lambda=0.95 minibatches=16"],
+        source: "Pyrado, algorithms/step_based/ppo.py and gae.py",
+        numbers: &[PPO2, "gae_lambda=0.95"],
         own: "steps envs horizon gamma learning_rate learning_rate_schedule epochs",
         departures: &[],
     },
     Origin {
         of: &["dql-cartpole"],
-        source: "Pyrado, algorithms/step_based/dql.py, and scripts/training/bob-d_dql.py for tanh; SEEDS.md, 1.3",
+        source: "Pyrado, algorithms/step_based/dql.py, and scripts/training/bob-d_dql.py for tanh",
         numbers: &["epsilon_final=0.05 activation=tanh"],
         own: "steps learning_rate batch_size memory_size learning_starts gamma train_freq gradient_steps \
               target_update_interval iteration_steps epsilon_initial epsilon_decay hidden max_grad_norm",
