@@ -20,7 +20,7 @@ pub struct PlannedRun {
     pub seed: u64,
     /// Its folder.
     pub folder: PathBuf,
-    /// What it is to make in all.
+    /// Its length.
     length: Length,
     config: Table,
     keep: Keep,

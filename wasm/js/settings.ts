@@ -183,7 +183,7 @@ export interface Ppo2Config {
   entropy_coef?: number;
   /** weight of the value loss ½ (v − R)². Values: 0 or more; default 0.5. */
   value_coef?: number;
-  /** longer gradients are scaled down; 0: never. Values: 0 or more; default 0.5. */
+  /** longer gradients are scaled down; 0: never. Values: 0 or more; default 0.0. */
   max_grad_norm?: number;
   /** subtract their mean, divide by their deviation. Values: true, false; default true. */
   normalise_advantages?: boolean;
@@ -234,7 +234,7 @@ export interface Ppo2Config {
    * steps of the whole episodes of an iteration at least; above 0: in place of horizon. Values: 0 or more; default 0.
    */
   min_steps?: number;
-  /** parts that each pass is split into. Values: divides T · N; default 4. */
+  /** parts that each pass is split into. Values: divides T · N; default 32. */
   minibatches?: number;
   /**
    * steps of a minibatch, the last of which has what is left; above 0: in place of minibatches. Values: 0 or more;
@@ -2078,11 +2078,11 @@ export interface PearlConfig {
   meta_batch?: number;
   /** updates of an iteration. Values: 1 or more; default 1000. */
   num_steps_per_epoch?: number;
-  /** steps on each task before the first update. Values: 1 or more; default 200. */
+  /** steps on each task before the first update, in whole episodes. Values: 1 or more; default 200. */
   num_initial_steps?: number;
   /** tasks that an iteration collects on. Values: 1 or more; default 5. */
   num_tasks_sample?: number;
-  /** steps on each by draws from the prior; 0: none. Values: 0 or more; default 400. */
+  /** steps on each by draws from the prior, in whole episodes; 0: none. Values: 0 or more; default 400. */
   num_steps_prior?: number;
   /** steps on each by draws from the belief, which go into the context; 0: none. Values: 0 or more; default 0. */
   num_steps_posterior?: number;
@@ -2094,7 +2094,7 @@ export interface PearlConfig {
   update_post_train?: number;
   /** transitions of an update, of each task. Values: 1 or more; default 256. */
   batch_size?: number;
-  /** transitions of the context in an update, of each task. Values: 1 or more; default 100. */
+  /** transitions of the context in an update, of each task, drawn with replacement. Values: 1 or more; default 100. */
   embedding_batch_size?: number;
   /**
    * transitions of the context that are read at once; each such part makes an update of its own. Values: it divides

@@ -7,9 +7,9 @@ use crate::tensor::scan_tree;
 /// How a pass over rows is split into parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Split {
-    /// So many parts of equal size; their number divides that of the rows.
+    /// A number of parts of equal size, which divides that of the rows.
     Count(usize),
-    /// Parts of so many rows, the last of which has what is left: 40 rows in parts of 32 are 32 and 8.
+    /// Parts of this many rows, the last of which has what is left: 40 rows in parts of 32 are 32 and 8.
     Size(usize),
 }
 

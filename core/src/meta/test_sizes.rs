@@ -64,8 +64,8 @@ pub(super) fn expect_rounds(n_exploration_eps: usize, rounds: usize) -> Result<(
         return Ok(());
     }
     let problem = format!(
-        "{n_exploration_eps} episodes are fewer than the {rounds} rounds in which the policy adapts, each after at least \
-         one; give at least {rounds}"
+        "{n_exploration_eps} episodes are fewer than the {rounds} rounds in which the policy adapts, each after at \
+         least one; give at least {rounds}"
     );
     Err(Error::config(TestSizes::KEYS[0], problem))
 }
@@ -81,7 +81,8 @@ pub(super) fn explored_in(round: usize, n_exploration_eps: usize, rounds: usize)
 /// measure; exploration always draws its actions.
 ///
 /// Policies that adapt by gradients or by inference explore before each adaptation, of which there is at least one;
-/// their episodes of exploration are divided over these rounds. A memory lasts through all episodes of exploration, and each episode that measures begins with a copy of that memory.
+/// their episodes of exploration are divided over these rounds. A memory lasts through all episodes of exploration, and
+/// each episode that measures begins with a copy of that memory.
 #[track_caller]
 pub fn try_exploring(
     learned: &dyn Learned,

@@ -74,13 +74,18 @@ fn each_flag_of_train_is_a_key_or_has_a_reason_not_to_be_one() {
 
 #[test]
 fn a_setting_is_the_same_as_a_flag_and_as_a_key() {
-    let words = "ppo --env cartpole --seed 1,5 --steps 20k --from a b --eval-every 0 --eval-episodes 7 \
-                 --n-exploration-eps 2 --n-test-episodes 3 --n-test-tasks 4 --log-every 5 --keep-snapshots 100";
-    let flags = typed(&words.split_whitespace().collect::<Vec<_>>()).unwrap();
-    let given = flags.given();
-    assert_eq!(given.len(), RunSettings::KEYS.len(), "{given}");
-    let (keys, rest) = taken(&given.to_string()).unwrap();
-    assert_eq!((keys, rest), (flags, Table::new()));
+    // Steps and iterations are two lengths of a run, of which one is given.
+    for length in ["--steps 20k", "--iterations 12"] {
+        let words = format!(
+            "ppo --env cartpole --seed 1,5 {length} --from a b --eval-every 0 --eval-episodes 7 --n-exploration-eps 2 \
+             --n-test-episodes 3 --n-test-tasks 4 --log-every 5 --keep-snapshots 100"
+        );
+        let flags = typed(&words.split_whitespace().collect::<Vec<_>>()).unwrap();
+        let given = flags.given();
+        assert_eq!(given.len(), RunSettings::KEYS.len() - 1, "{given}");
+        let (keys, rest) = taken(&given.to_string()).unwrap();
+        assert_eq!((keys, rest), (flags, Table::new()));
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The originals' own defaults: a file of settings for each of their classes that trains, and a table of all parameters
-//! of their constructors, typed from their sources. Each parameter is a key of the file, or has the reason why it is none.
+//! of their constructors, typed from their sources. Each parameter is a key of the file, or has the reason why it is
+//! none.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;

@@ -293,9 +293,9 @@ mod tests {
         let [t, s, m] = [3, 1, 5];
         let spec =
             EnvSpec::new("e", vec![Dim::unbounded("x")], ActionSpace::continuous(vec![Dim::new("a", -1.0, 1.0)]), t);
-        let units = |units| crate::policy::MemoryConfig { units, ..crate::policy::MemoryConfig::default() };
         let base = Rl2Config::of(Rl2Variant::Ppo);
-        let net = crate::policy::RecurrentConfig { memory: units(3), ..base.net.clone() };
+        let memory = crate::policy::MemoryConfig { units: 3, ..base.net.memory };
+        let net = crate::policy::RecurrentConfig { memory, ..base.net.clone() };
         let config = Rl2Config { meta_batch: m, minibatch_size: 2, epochs: 1, max_grad_norm: 0.0, net, ..base };
         config.validate(Rl2Variant::Ppo).unwrap();
         let net = Rl2Net::new(&spec, &config);

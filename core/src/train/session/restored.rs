@@ -203,7 +203,7 @@ pub struct SnapshotProgress {
     pub steps: Option<u64>,
     /// Iterations made.
     pub iterations: u64,
-    /// What the run is to make in all.
+    /// The length of the whole run.
     pub length: Length,
 }
 

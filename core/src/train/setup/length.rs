@@ -11,20 +11,20 @@ pub const DEFAULT_STEPS: u64 = 100_000;
 /// The most environment steps per seed: every whole number up to it is exact in f64.
 pub(in crate::train) const MAX_STEPS: u64 = 1_000_000_000_000_000;
 
-/// The length of a run: what each of its seeds makes in all.
+/// The length of a run: the steps or iterations that each of its seeds makes in all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Length {
-    /// As many environment steps as the preset says, or [`DEFAULT_STEPS`].
+    /// The environment steps of the preset, or [`DEFAULT_STEPS`].
     #[default]
     Preset,
-    /// So many environment steps, to the end of the iteration in which they are made.
+    /// This many environment steps, to the end of the iteration in which they are made.
     Steps(u64),
-    /// So many iterations, whatever the number of steps that they make.
+    /// This many iterations, whatever the number of steps that they make.
     Iterations(u64),
 }
 
 impl From<Option<u64>> for Length {
-    /// So many environment steps; without a number those of the preset.
+    /// A number of environment steps; without a number those of the preset.
     fn from(steps: Option<u64>) -> Length {
         steps.map_or(Length::Preset, Length::Steps)
     }

@@ -75,8 +75,8 @@ impl HostEnv for Walk {
     }
 }
 
-const TOO_FEW: &str = "n_exploration_eps: 1 episodes are fewer than the 2 rounds in which the policy adapts, each after \
-                       at least one; give at least 2";
+const TOO_FEW: &str = "n_exploration_eps: 1 episodes are fewer than the 2 rounds in which the policy adapts, each \
+                       after at least one; give at least 2";
 
 type Log = Rc<RefCell<Vec<String>>>;
 

@@ -159,11 +159,11 @@ members! {
     trait algo::OnPolicy { methods iteration; }
     type algo::Training { methods step; }
     type credit::Baseline { variants LinearFeature LinearTime MultiFeature Zero; methods asked fit_predict; }
-    type credit::Paths { fields action obs reward valid; }
-    type credit::Processed { fields advantages returns; }
+    type credit::Paths { fields action agent_infos env_infos obs reward valid; }
+    type credit::Processed { fields advantages paths returns; }
     type credit::Processor {
         fields baseline gae_lambda gamma normalise_advantages positive_advantages;
-        methods advantages default process process_dice;
+        methods advantages default dice process process_dice;
     }
     trait env::Env { calls reset = (), sample_task = (), step = (), success = (); }
     type env::EnvDef { methods with_time_limit; }

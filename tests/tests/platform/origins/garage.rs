@@ -21,10 +21,10 @@ const RL2_TRPO: &str = "gamma=0.99 gae_lambda=0.98 max_kl=0.01 cg_iterations=10 
      learn_std=true log_std_init=0.0";
 
 /// `PPO2` of Pyrado: `algorithms/step_based/ppo.py`, which standardises advantages over a rollout and fits the value to
-/// empirical returns.
+/// empirical returns. Its minibatches have 32 steps.
 const PPO2: &str = "clip_eps=0.1 clip_eps_schedule=constant value_coef=0.5 entropy_coef=1e-3 max_grad_norm=0.0 \
      value_clip=true value_targets=empirical advantage_scope=rollout normalise_advantages=true critic=joint \
-     minibatch_size=32 optimiser=adam adam_eps=1e-5 target_kl=0.0 log_std_init=0.0";
+     optimiser=adam adam_eps=1e-5 target_kl=0.0 log_std_init=0.0";
 
 pub const ORIGINS: &[Origin] = &[
     Origin {
@@ -89,14 +89,17 @@ pub const ORIGINS: &[Origin] = &[
     Origin {
         of: &["ppo2"],
         source: "Pyrado, algorithms/step_based/ppo.py and gae.py",
-        numbers: &[PPO2, "gamma=0.99 gae_lambda=0.95 epochs=3 learning_rate=5e-4 learning_rate_schedule=constant"],
+        numbers: &[
+            PPO2,
+            "gamma=0.99 gae_lambda=0.95 epochs=3 learning_rate=5e-4 learning_rate_schedule=constant minibatches=32",
+        ],
         own: "",
         departures: &[],
     },
     Origin {
         of: &["ppo2-cartpole"],
-        source: "Pyrado, algorithms/step_based/ppo.py and gae.py",
-        numbers: &[PPO2, "gae_lambda=0.95"],
+        source: "Pyrado, algorithms/step_based/ppo.py and gae.py; 32 steps of 8 × 64",
+        numbers: &[PPO2, "gae_lambda=0.95 minibatches=16"],
         own: "steps envs horizon gamma learning_rate learning_rate_schedule epochs",
         departures: &[],
     },

@@ -70,7 +70,9 @@ crate::settings! {
 }
 
 impl PpoConfig {
-    /// The defaults of `ppo2`, which are those of Pyrado's `PPO2` and `GAE` as far as they are settings here.
+    /// The defaults of `ppo2`, which are those of Pyrado's `PPO2` and `GAE` as far as they are settings here. A
+    /// minibatch has its 32 steps, of the 8 × 128 that PPO plays here; `minibatch_size` would win over the number of
+    /// minibatches that a user or an older snapshot says.
     #[must_use]
     pub fn ppo2() -> PpoConfig {
         PpoConfig {
@@ -79,7 +81,7 @@ impl PpoConfig {
             epochs: 3,
             entropy_coef: 1e-3,
             max_grad_norm: 0.0,
-            sampling: Sampling { minibatch_size: 32, ..Sampling::default() },
+            sampling: Sampling { minibatches: 32, ..Sampling::default() },
             critic: CriticConfig {
                 value_targets: ValueTargets::Empirical,
                 advantage_scope: AdvantageScope::Rollout,

@@ -6,7 +6,7 @@ use crate::settings::Range;
 /// The rule of a value function's own steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CriticOptimiser {
-    /// That of the policy.
+    /// The policy's own.
     #[default]
     Policy,
     /// [`OptimiserKind::Adam`].
@@ -22,7 +22,7 @@ crate::words!(CriticOptimiser { Policy = "policy", Adam = "adam", RmsProp = "rms
 /// The schedule of the size of a value function's own steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CriticSchedule {
-    /// That of the policy.
+    /// The policy's own.
     #[default]
     Policy,
     /// [`Schedule::Constant`].

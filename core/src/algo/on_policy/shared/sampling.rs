@@ -123,7 +123,8 @@ impl Sampling {
         if self.minibatch_size == 0 && batch % m != 0 && self.whole_episodes().is_none() {
             let near = (1..=batch).filter(|d| batch % d == 0).min_by_key(|d| d.abs_diff(m)).unwrap_or(1);
             let problem = format!(
-                "{m} must divide horizon × envs ({t} × {n} = {batch}); try {near}, or set minibatch_size, which need not"
+                "{m} must divide horizon × envs ({t} × {n} = {batch}); try {near}, or set minibatch_size, which need \
+                 not"
             );
             return Err(Error::config("minibatches", problem));
         }
