@@ -146,7 +146,7 @@ fn all_defaults_train_and_learn_something() {
         let Some(file) = file else { continue };
         let shortened: Table = toml::from_str(shortened).unwrap();
         assert!(shortened.keys().all(|key| STEPS.contains(&key.as_str())), "{file}: {shortened}");
-        let layers = [("shortened", shortened), ("file", read(file))]
+        let layers = [("file", read(file)), ("shortened", shortened)]
             .map(|(origin, settings)| Layer { origin: origin.into(), settings });
         let setup = Setup::resolve(*algorithm, builtin(env).unwrap(), &[1], Some(*steps), &layers)
             .unwrap_or_else(|error| panic!("{file}: {error}"));

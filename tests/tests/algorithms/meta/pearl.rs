@@ -317,19 +317,20 @@ fn what_cannot_work_is_refused_in_one_line_that_says_what_to_do() {
     let parts = robot("embedding_batch_size = 10\nembedding_mini_batch_size = 3");
     assert_eq!(parts, "embedding_mini_batch_size: 3 does not divide embedding_batch_size = 10; try 10");
     let short = problem("point-robot", "train_tasks = 100\nnum_initial_steps = 60", 2_000);
-    // 100 tasks in passes of 5, 60 steps each: 6,000. Of 2,000 steps 6 passes leave one, and 19 steps are no episode.
+    // 100 tasks in passes of 20 (the preset's), 60 steps each: 6,000. 2,000 steps are more than one pass of 1,200 and
+    // less than two, and 19 steps for each task are no episode.
     assert_eq!(
         short,
         "train_tasks: first collections come before the first update: 100 visits for 100 tasks, of 60 steps each \
-         (num_initial_steps in whole episodes), are 6000 steps, and the run has 2000; lower train_tasks to 30, or make \
+         (num_initial_steps in whole episodes), are 6000 steps, and the run has 2000; lower train_tasks to 20, or make \
          at least 6001 steps"
     );
     let fits = |settings: &str| {
         let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
         Setup::resolve("pearl", builtin("point-robot").unwrap(), &[0], Some(2_000), &[layer]).map(|_| ())
     };
-    assert_eq!(fits("train_tasks = 30\nnum_initial_steps = 60"), Ok(()));
-    assert!(fits("train_tasks = 31\nnum_initial_steps = 60").is_err());
+    assert_eq!(fits("train_tasks = 20\nnum_initial_steps = 60"), Ok(()));
+    assert!(fits("train_tasks = 21\nnum_initial_steps = 60").is_err());
     let none = robot("num_steps_prior = 0\nnum_steps_posterior = 0");
     assert!(none.starts_with("num_steps_prior: 0 steps, with num_steps_posterior = 0, leave nothing"), "{none}");
     let rows = robot("memory_size = 100");

@@ -64,7 +64,7 @@ const OFF_POLICY: Class = (
 const NOP: Class = ("NOP", &[]);
 
 pub const ALL: &[Defaults] = &[
-    Defaults { file: Some("metarl-cem"), train: ["cem", "cartpole"], steps: 1, shortened: "", classes: &[CEM] },
+    Defaults { file: Some("metarl-cem"), train: ["cem", "cartpole"], steps: 3000, shortened: "", classes: &[CEM] },
     Defaults {
         file: Some("metarl-cma-es"),
         train: ["cma-es", "cartpole"],
