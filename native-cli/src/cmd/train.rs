@@ -28,6 +28,7 @@ use crate::warm_start;
 use clap::value_parser;
 use quickstudy_core::Error;
 use quickstudy_core::backend::Device;
+use quickstudy_core::meta::TestSizes;
 use quickstudy_core::train::{Evaluation, Session, Setup, preset};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -283,7 +284,12 @@ fn prepare(session: &mut Session, pace: &Pace) -> Result<(), Stop> {
         return Ok(());
     }
     session.prepare_evaluation(pace.evaluation).map_err(|error| {
+        // A size that cannot be says itself what fits.
+        let named = matches!(&error, Error::Config { key, .. } if TestSizes::KEYS.contains(&key.as_str()));
         let stop = Stop::from(error);
+        if named {
+            return stop;
+        }
         let flags = match pace.evaluation {
             Evaluation::Episodes(_) => "--eval-episodes",
             Evaluation::MetaTest(_) => "--n-exploration-eps, --n-test-episodes or --n-test-tasks",

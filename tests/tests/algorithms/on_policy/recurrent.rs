@@ -121,7 +121,7 @@ fn minibatches_are_of_whole_environments() {
         Setup::resolve("ppo", env, &[0], None, &[layer(text)]).unwrap_err().to_string()
     };
     let message = problem("cell = \"gru\"\nenvs = 8\nhorizon = 30\nminibatches = 3\n");
-    assert_eq!(message, "minibatches: 3 must divide envs (8) where policies remember; try 2");
+    assert_eq!(message, "minibatches: 3 must divide envs (8) where policies remember; try 2, or set minibatch_size");
     assert!(problem("cell = \"gr\"").contains("gru"), "{}", problem("cell = \"gr\""));
 }
 

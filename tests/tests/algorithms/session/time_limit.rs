@@ -98,7 +98,8 @@ fn presets_are_those_of_the_environment_with_its_own_time_limit() {
 
 #[test]
 fn a_collection_of_fewer_steps_than_a_time_limit_is_one_whole_episode() {
-    // Two tasks with 21 steps each at first, by episodes of 15; then 14 steps each.
+    // Two tasks with 21 steps each at first, which are two episodes of 15; then 14 steps each by the prior, which are
+    // one, and the preset's 40 by the belief, which are three.
     let setup = resolve("pearl", builtin("point-robot:time_limit=15").unwrap(), 61, PEARL).unwrap();
     let mut session = Session::new(&Device::cpu(1), &setup).unwrap();
     let mut made = Vec::new();
@@ -106,7 +107,7 @@ fn a_collection_of_fewer_steps_than_a_time_limit_is_one_whole_episode() {
         wait(session.step());
         made.push(session.steps_made(0));
     }
-    assert_eq!(made, [2 * 30, 2 * 30 + 2 * 15]);
+    assert_eq!(made, [2 * 30, 2 * 30 + 2 * (15 + 45)]);
 }
 
 #[test]
