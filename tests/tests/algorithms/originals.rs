@@ -48,7 +48,7 @@ struct Defaults {
 const ALL: [&[Defaults]; 4] = [garage::ALL, metarl::ALL, pyrado::ALL, promp::ALL];
 
 /// Settings that count steps, which a test may lower.
-const STEPS: [&str; 2] = ["num_steps_per_epoch", "gradient_steps"];
+const STEPS: [&str; 2] = ["num_steps_per_epoch", "learning_starts"];
 
 fn all() -> impl Iterator<Item = &'static Defaults> {
     ALL.into_iter().flatten()

@@ -1,4 +1,4 @@
-//! garage, master 2d594803, and its authors' PEARL, oyster 44e20fd.
+//! garage: PEARL and RL² as of release 2020.06, the others as of master 2d594803; and the authors' PEARL, oyster ee4fe88.
 
 use super::{As, Class, Defaults, Not, Same};
 
@@ -75,6 +75,8 @@ const OYSTER_SPARSE: Class = (
         ("n_train_tasks=80", Same("train_tasks")),
         ("n_eval_tasks=20", Not("`--n-test-tasks 20`")),
         ("n_tasks=100", Not("tasks are drawn, not listed")),
+        ("randomize_tasks=True", Not("tasks are drawn, always")),
+        ("path_to_weights=None", Not("`--from RUN`")),
         ("latent_size=5", Same("latent_dim")),
         ("net_size=300", As("hidden", "[300, 300, 300]", "three layers there")),
         ("encoder_hidden_sizes", As("encoder_hidden_sizes", "[200, 200, 200]", "of its launcher")),
@@ -170,6 +172,7 @@ const FIRST_ORDER: Class = (
         ("max_optimization_epochs=1000", Same("epochs")),
         ("tolerance=1e-6", Same("tolerance")),
         ("batch_size=32", Same("minibatch_size")),
+        ("epsilon of AdamOptimizer=1e-8", Same("adam_eps")),
         ("max_grad_norm", As("max_grad_norm", "0.0", "there is none there")),
     ],
 );
@@ -252,8 +255,61 @@ const META_EVALUATOR: Class = (
         ("test_task_names=None", Not("`meta::MetaEvaluator::test_task_names`")),
         ("worker_class=DefaultWorker", Not("the policy plays its own episodes")),
         ("worker_args=None", Not("the policy plays its own episodes")),
+        (
+            "test_episodes_per_task=None",
+            Not("of `evaluate`: `meta::MetaEvaluator::n_test_episodes` may change between calls"),
+        ),
     ],
 );
+
+/// `garage/envs/normalized_env.py`, as DefaultWorker meets it.
+const NORMALIZE: Class = (
+    "normalize",
+    &[
+        ("env", Not("`--env`")),
+        ("expected_action_scale=1", Not("`scale_actions`")),
+        ("scale_reward=1", Not("`reward_scale` of algorithms with a memory; the scale of others cancels")),
+        ("normalize_obs=False", Not("`normalise_observations`")),
+        ("normalize_reward=False", Not("`normalise_rewards`")),
+        ("obs_alpha=.001", Not("moments are of all that was seen, not of a sliding average")),
+        ("reward_alpha=.001", Not("moments are of all that was seen, not of a sliding average")),
+    ],
+);
+
+/// `garage/torch/algos/maml.py`, which MAMLPPO, MAMLVPG and MAMLTRPO have in common.
+const MAML: Class = (
+    "MAMLPPO, MAMLVPG and MAMLTRPO",
+    &[
+        ("env", Not("`--env`, whose tasks are drawn")),
+        ("policy", Not(OF_PARTS)),
+        ("value_function", As("baseline", "\"linear_feature\"", "LinearFeatureBaseline in its examples")),
+        ("task_sampler", Not("the environment draws tasks; `train_tasks` says of how many")),
+        ("inner_lr=.1", Same("inner_lr")),
+        ("max_episode_length=100", Same("horizon")),
+        ("discount=.99", Same("gamma")),
+        ("gae_lambda=1", Same("gae_lambda")),
+        ("center_adv=True", Same("normalise_advantages")),
+        ("positive_adv=False", Same("positive_advantages")),
+        ("policy_ent_coeff=0", Not("none, as there by default")),
+        ("use_softplus_entropy=False", Not("no entropy in these losses")),
+        ("stop_entropy_gradient=False", Not("no entropy in these losses")),
+        ("entropy_method='no_entropy'", Not("no entropy in these losses")),
+        ("meta_batch_size=20", Same("meta_batch")),
+        ("num_grad_updates=1", Same("inner_steps")),
+        ("meta_evaluator=None", Not("`--n-exploration-eps` and the like")),
+        ("evaluate_every_n_epochs=1", Not("`--eval-every`, in steps")),
+    ],
+);
+
+/// `garage/torch/algos/maml_ppo.py` and `maml_vpg.py`.
+const OUTER_ADAM: Class = ("the outer steps of MAMLPPO and MAMLVPG", &[("outer_lr=1e-3", Same("learning_rate"))]);
+
+/// `garage/torch/algos/maml_ppo.py`.
+const MAML_PPO: Class = ("MAMLPPO", &[("lr_clip_range=.5", Same("clip_eps"))]);
+
+/// `garage/torch/algos/maml_trpo.py`.
+const MAML_TRPO: Class =
+    ("MAMLTRPO", &[("outer_lr=1e-3", Not("a trust region has no rate")), ("max_kl_step=.01", Same("max_kl"))]);
 
 /// `garage/experiment/task_sampler.py`.
 const TASK_SAMPLERS: Class = (
@@ -300,10 +356,31 @@ pub const ALL: &[Defaults] = &[
         classes: &[RL2, RL2_PARTS, RL2_TRPO, CONJUGATE_GRADIENT, GRU_POLICY, LINEAR_FEATURES],
     },
     Defaults {
+        file: Some("garage-maml-ppo"),
+        train: ["maml-ppo", "point-walls"],
+        steps: 1,
+        shortened: "",
+        classes: &[MAML, OUTER_ADAM, MAML_PPO],
+    },
+    Defaults {
+        file: Some("garage-maml-vpg"),
+        train: ["maml-vpg", "point-walls"],
+        steps: 1,
+        shortened: "",
+        classes: &[MAML, OUTER_ADAM],
+    },
+    Defaults {
+        file: Some("garage-maml-trpo"),
+        train: ["maml-trpo", "point-walls"],
+        steps: 1,
+        shortened: "",
+        classes: &[MAML, MAML_TRPO],
+    },
+    Defaults {
         file: None,
         train: [""; 2],
         steps: 0,
         shortened: "",
-        classes: &[PEARL_WORKER, META_EVALUATOR, TASK_SAMPLERS],
+        classes: &[PEARL_WORKER, META_EVALUATOR, TASK_SAMPLERS, NORMALIZE],
     },
 ];

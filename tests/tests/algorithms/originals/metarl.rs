@@ -10,7 +10,7 @@ const CEM: Class = (
     "CEM",
     &[
         ("env_spec", Not("`--env`")),
-        ("policy", Not(OF_PARTS)),
+        ("policy", As("deterministic", "false", "theirs draws its actions")),
         ("baseline", Not("only its logs use it")),
         ("n_samples", As("n_samples", "20", "needed there; the least that best_frac allows")),
         ("discount=.99", Not(DISCOUNT)),
@@ -27,7 +27,7 @@ const CMA_ES: Class = (
     "CMAES",
     &[
         ("env_spec", Not("`--env`")),
-        ("policy", Not(OF_PARTS)),
+        ("policy", As("deterministic", "false", "theirs draws its actions")),
         ("baseline", Not("only its logs use it")),
         ("n_samples", As("n_samples", "20", "needed there; its test has 20")),
         ("discount=.99", Not(DISCOUNT)),
@@ -45,18 +45,19 @@ const OFF_POLICY: Class = (
         ("qf", Not(OF_PARTS)),
         ("replay_buffer", Not("`memory_size`")),
         ("use_target=False", As("target_update_interval", "1", "the target is a copy after each update")),
-        ("use_target_tau", As("tau", "1.0", "the target is a copy after each update")),
+        ("use_target=False, the size of a step", As("tau", "1.0", "the target is a copy after each update")),
         ("discount=.99", Same("gamma")),
         ("steps_per_epoch=20", Not("an iteration is one cycle, an epoch of theirs 20 iterations")),
         ("max_path_length=None", Not("the environment's time limit")),
         ("max_eval_path_length=None", Not("the environment's time limit")),
+        ("clip_gradient of the Q-function", As("max_grad_norm", "0.0", "none in this class")),
         ("n_train_steps=50", Same("gradient_steps")),
         ("buffer_batch_size=64", Same("batch_size")),
         ("min_buffer_size=10000", Same("learning_starts")),
         ("rollout_batch_size=1", Same("min_rollouts")),
         ("reward_scale=1.", Same("reward_scale")),
         ("smooth_return=True", Not("`rollout/ep_return_mean` is the mean of the last hundred returns, always")),
-        ("exploration_policy=None", Not("in the algorithm")),
+        ("exploration_policy=None", As("warm_up", "\"policy\"", "who explores fills the memory, too")),
     ],
 );
 
@@ -74,7 +75,7 @@ pub const ALL: &[Defaults] = &[
     },
     Defaults {
         file: Some("metarl-off-policy"),
-        train: ["dqn", "cartpole"],
+        train: ["dqn", "ball-on-beam-discrete"],
         steps: 11_000,
         shortened: "",
         classes: &[OFF_POLICY],

@@ -14,7 +14,7 @@ const SAMPLERS: Class = (
         ("batch_size", Not("`host::Sampler`; in an algorithm it is `rollouts`")),
         ("max_path_length", As("horizon", "100", RUN)),
         ("rollouts_per_meta_task", As("rollouts", "20", RUN)),
-        ("meta_batch_size", As("meta_batch", "40", RUN)),
+        ("meta_batch_size", As("meta_batch", "20", "needed there; the algorithms' own default")),
         ("envs_per_task=None", Not("each rollout has an environment of its own; `host::Fleet::envs_per_task`")),
         ("parallel=False", Not("`--threads`, on which no result depends; on the host the executor that is passed")),
     ],
@@ -54,8 +54,9 @@ const PRO_MP: Class = (
         ("policy", As("hidden", "[64, 64]", RUN)),
         ("hidden_nonlinearity=tanh", As("activation", "\"tanh\"", "a word here")),
         ("inner_lr=.1", Same("inner_lr")),
+        ("meta_batch_size=20", Same("meta_batch")),
         ("num_inner_grad_steps=1", Same("inner_steps")),
-        ("trainable_inner_step_size=False", Not("learn_inner_lr, which is false by default")),
+        ("trainable_inner_step_size=False", Same("learn_inner_lr")),
         ("learning_rate=1e-3", Same("learning_rate")),
         ("num_ppo_steps=5", Same("outer_steps")),
         ("num_minibatches=1", Not("each outer step is by the whole batch")),
@@ -74,8 +75,58 @@ const DICE_MAML: Class = (
         ("policy", As("hidden", "[64, 64]", RUN)),
         ("hidden_nonlinearity=tanh", As("activation", "\"tanh\"", "a word here")),
         ("inner_lr=.1", Same("inner_lr")),
+        ("max_path_length", As("horizon", "100", RUN)),
+        ("meta_batch_size=20", Same("meta_batch")),
         ("num_inner_grad_steps=1", Same("inner_steps")),
+        ("trainable_inner_step_size=False", Same("learn_inner_lr")),
         ("learning_rate=1e-3", Same("learning_rate")),
+    ],
+);
+
+/// `meta_algos/base.py`, class MAMLAlgo, as TRPOMAML and VPGMAML have it.
+const MAML: Class = (
+    "MAMLAlgo",
+    &[
+        ("policy", As("hidden", "[64, 64]", RUN)),
+        ("hidden_nonlinearity=tanh", As("activation", "\"tanh\"", "a word here")),
+        ("inner_lr=.1", Same("inner_lr")),
+        ("meta_batch_size=20", Same("meta_batch")),
+        ("num_inner_grad_steps=1", Same("inner_steps")),
+        ("trainable_inner_step_size=False", Same("learn_inner_lr")),
+    ],
+);
+
+/// `meta_algos/trpo_maml.py`; with exploration=True it is `e-maml`.
+const TRPO_MAML: Class = (
+    "TRPOMAML",
+    &[
+        ("step_size=.01", Same("max_kl")),
+        ("inner_type='likelihood_ratio'", As("inner_loss", "\"likelihood_ratio\"", "quoted as TOML does")),
+        ("exploration=False", Not("`e-maml` is the other one")),
+    ],
+);
+
+/// `meta_algos/vpg_maml.py`.
+const VPG_MAML: Class = (
+    "VPGMAML",
+    &[
+        ("learning_rate=1e-3", Same("learning_rate")),
+        ("inner_type='likelihood_ratio'", As("inner_loss", "\"likelihood_ratio\"", "quoted as TOML does")),
+        ("exploration=False", Same("exploration")),
+    ],
+);
+
+/// `envs/normalized_env.py`.
+const NORMALIZE: Class = (
+    "normalize",
+    &[
+        ("env", Not("`--env`")),
+        ("scale_reward=1.", Not("ignored there")),
+        ("normalize_obs=False", Not("not in these algorithms, whose phases see one input")),
+        ("normalize_reward=False", Not("`normalise_advantages` takes the scale off")),
+        ("obs_alpha=.001", Not("not in these algorithms")),
+        ("reward_alpha=.001", Not("not in these algorithms")),
+        ("normalization_scale=10.", Not("`scale_actions` acts in −1 to 1")),
     ],
 );
 
@@ -94,4 +145,19 @@ pub const ALL: &[Defaults] = &[
         shortened: "",
         classes: &[SAMPLERS, DICE_SAMPLE_PROCESSOR, DICE_MAML],
     },
+    Defaults {
+        file: Some("promp-trpo-maml"),
+        train: ["maml-trpo", "point-walls"],
+        steps: 1,
+        shortened: "",
+        classes: &[SAMPLERS, SAMPLE_PROCESSOR, MAML, TRPO_MAML],
+    },
+    Defaults {
+        file: Some("promp-vpg-maml"),
+        train: ["maml-vpg", "point-walls"],
+        steps: 1,
+        shortened: "",
+        classes: &[SAMPLERS, SAMPLE_PROCESSOR, MAML, VPG_MAML],
+    },
+    Defaults { file: None, train: [""; 2], steps: 0, shortened: "", classes: &[NORMALIZE] },
 ];

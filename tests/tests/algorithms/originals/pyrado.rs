@@ -27,6 +27,7 @@ const ACTOR_CRITIC: Class = (
 );
 
 const FIXED_RATE: &str = "no scheduler by default";
+const FALLS: &str = "`learning_rate_fall` and `learning_rate_falls`";
 
 /// `gae.py`, where the critic makes its steps before the policy's.
 const GAE: Class = (
@@ -67,6 +68,35 @@ const GAE_JOINT: Class = (
         ),
         ("max_grad_norm=None", Not("its own steps are never made")),
         ("lr=5e-4", Not("its own steps are never made")),
+        ("lr_scheduler=None", Not("its own steps are never made")),
+        ("lr_scheduler_hparam=None", Not("its own steps are never made")),
+    ],
+);
+
+/// `gae.py`, of the particles of SVPG: what `scripts/training/bob_svpg.py` gives it.
+const GAE_OF_SVPG: Class = (
+    "GAE of SVPG's particles",
+    &[
+        ("gamma", As("gamma", "0.995", BOB)),
+        ("lamda=.95", Same("gae_lambda")),
+        ("standardize_adv", As("normalise_advantages", "false", BOB)),
+        ("min_steps", As("min_steps", "1000", BOB)),
+    ],
+);
+
+/// Its policies, `pyrado/policies`.
+const POLICIES: Class = (
+    "FNNPolicy, LinearPolicy, TwoHeadedFNNPolicy, GRUPolicy, LSTMPolicy and RNNPolicy",
+    &[
+        ("spec", Not("`--env`")),
+        ("hidden_sizes", Not("`hidden`; [] is a linear policy")),
+        ("hidden_nonlin", Not("`activation`")),
+        ("dropout=0", Not("none")),
+        ("feats", Not("an environment shows features in `observe`")),
+        ("hidden_size", Not("`units`")),
+        ("num_recurrent_layers", Not("one")),
+        ("init_param_kwargs=None", Not("`orthogonal_init`")),
+        ("use_cuda=False", Not("`--device`")),
     ],
 );
 
@@ -81,7 +111,7 @@ const PPO: Class = (
         ("max_grad_norm=None", As("max_grad_norm", "0.0", UNLIMITED)),
         ("lr=5e-4", Same("learning_rate")),
         ("lr_scheduler=None", As("learning_rate_schedule", "\"constant\"", FIXED_RATE)),
-        ("lr_scheduler_hparam=None", Not("`learning_rate_fall` and `learning_rate_falls`")),
+        ("lr_scheduler_hparam=None", Not(FALLS)),
         ("optim", As("optimiser", "\"adam\"", "fixed there")),
         ("optim_eps=1e-5", Same("adam_eps")),
         ("loss of entropy", As("entropy_coef", "0.0", "none there")),
@@ -104,6 +134,7 @@ const PPO2: Class = (
         ("max_grad_norm=None", As("max_grad_norm", "0.0", UNLIMITED)),
         ("lr=5e-4", Same("learning_rate")),
         ("lr_scheduler=None", Not("`learning_rate_schedule`, which is constant by default")),
+        ("lr_scheduler_hparam=None", Not(FALLS)),
         ("optim", As("optimiser", "\"adam\"", "fixed there")),
         ("optim_eps=1e-5", Same("adam_eps")),
         ("clip of values", As("value_clip", "true", "fixed there")),
@@ -123,6 +154,7 @@ const A2C: Class = (
         ("max_grad_norm=None", As("max_grad_norm", "0.0", UNLIMITED)),
         ("lr=5e-4", Same("learning_rate")),
         ("lr_scheduler=None", Not("`learning_rate_schedule`, which is constant by default")),
+        ("lr_scheduler_hparam=None", Not(FALLS)),
         ("optim", As("optimiser", "\"rms_prop\"", "fixed there")),
         ("optim_eps=1e-5", Same("rms_eps")),
         ("value targets", As("value_targets", "\"empirical\"", "fixed there")),
@@ -148,13 +180,15 @@ const DQL: Class = (
         ("max_iter", Not(COUNT)),
         ("num_updates_per_step", As("gradient_steps", "20", BOB)),
         ("target_update_intvl=5", Same("target_update_interval")),
-        ("num_init_memory_steps=None", Not("`learning_starts`; a whole memory there")),
+        ("num_init_memory_steps=None", As("learning_starts", "5000", "a whole memory")),
         ("min_rollouts=None", As("min_rollouts", "1", CHOSEN)),
         ("min_steps=None", Not(CHOSEN)),
         ("batch_size=256", Same("batch_size")),
         ("eval_intvl=100", Not("`--eval-every`, in steps")),
         ("max_grad_norm=.5", Same("max_grad_norm")),
         ("lr=5e-4", Same("learning_rate")),
+        ("lr_scheduler=None", Not("`learning_rate_schedule`, which is constant by default")),
+        ("lr_scheduler_hparam=None", Not(FALLS)),
         ("num_workers=4", Not("`--threads`, on which no result depends")),
         ("use_trained_policy_for_refill=False", Not("`warm_up = \"policy\"` with `train --from`")),
         ("logger=None", Not("the run folder has the metrics")),
@@ -170,15 +204,15 @@ const SAC: Class = (
         ("policy", Not(OF_PARTS)),
         ("qfcn_1", Not(OF_PARTS)),
         ("qfcn_2", Not(OF_PARTS)),
-        ("memory_size", As("memory_size", "10_000_000", QUBE)),
+        ("memory_size", As("memory_size", "1_000_000", QUBE)),
         ("gamma", As("gamma", "0.9995", QUBE)),
         ("max_iter", Not(COUNT)),
-        ("num_updates_per_step", As("gradient_steps", "1000", QUBE)),
+        ("num_updates_per_step=None", As("gradient_steps", "1", "as many as min_rollouts")),
         ("tau=.995", As("tau", "0.005", "1 − τ: the share of what is learned")),
         ("ent_coeff_init=.2", Same("temperature")),
         ("learn_ent_coeff=True", Same("learn_temperature")),
         ("target_update_intvl=1", Same("target_update_interval")),
-        ("num_init_memory_steps=None", Not("`learning_starts`; a whole memory there")),
+        ("num_init_memory_steps=None", As("learning_starts", "1_000_000", "a whole memory")),
         ("standardize_rew=True", Same("standardise_rewards")),
         ("rew_scale=1", Same("reward_scale")),
         ("min_rollouts=None", As("min_rollouts", "1", CHOSEN)),
@@ -191,9 +225,27 @@ const SAC: Class = (
         ("order", As("temperature_first", "true", "α makes its step first there")),
         ("target of the entropy", As("target_entropy", "-1.0", "−dim(A) there, here for each number of an action")),
         ("lr_scheduler=None", Not("`learning_rate_schedule`, which is constant by default")),
+        ("lr_scheduler_hparam=None", Not(FALLS)),
         ("num_workers=4", Not("`--threads`, on which no result depends")),
         ("use_trained_policy_for_refill=False", Not("`warm_up = \"policy\"` with `train --from`")),
         ("logger=None", Not("the run folder has the metrics")),
+    ],
+);
+
+/// `a2c.py`, as particles have it: the script gives its rate.
+const A2C_OF_SVPG: Class = (
+    "A2C of SVPG's particles",
+    &[
+        ("vfcn_coeff=.5", Same("value_coef")),
+        ("entropy_coeff=1e-3", Same("entropy_coef")),
+        ("batch_size=32", Same("minibatch_size")),
+        ("max_grad_norm=None", As("max_grad_norm", "0.0", UNLIMITED)),
+        ("lr", As("learning_rate", "1e-3", BOB)),
+        ("optim", As("optimiser", "\"rms_prop\"", "fixed there")),
+        ("optim_eps=1e-5", Same("rms_eps")),
+        ("value targets", As("value_targets", "\"empirical\"", "fixed there")),
+        ("order", As("critic", "\"joint\"", "one loss there")),
+        ("policy", As("orthogonal_init", "false", "its FNNPolicy begins with PyTorch's weights")),
     ],
 );
 
@@ -208,7 +260,6 @@ const SVPG: Class = (
         ("num_particles", As("num_particles", "3", BOB)),
         ("temperature", As("temperature", "1.0", BOB)),
         ("horizon", Not("not used by its newer versions")),
-        ("lr of the particle", As("learning_rate", "1e-3", BOB)),
         ("logger=None", Not("the run folder has the metrics")),
     ],
 );
@@ -238,7 +289,7 @@ pub const ALL: &[Defaults] = &[
     Defaults {
         file: Some("pyrado-dql"),
         train: ["dql", "ball-on-beam-discrete"],
-        steps: 2000,
+        steps: 6000,
         shortened: "",
         classes: &[DQL],
     },
@@ -246,8 +297,15 @@ pub const ALL: &[Defaults] = &[
         file: Some("pyrado-sac"),
         train: ["sac", "mass-spring"],
         steps: 600,
-        shortened: "gradient_steps = 10",
+        shortened: "learning_starts = 300",
         classes: &[SAC],
     },
-    Defaults { file: Some("pyrado-svpg"), train: ["svpg", "mass-spring"], steps: 1, shortened: "", classes: &[SVPG] },
+    Defaults {
+        file: Some("pyrado-svpg"),
+        train: ["svpg", "mass-spring"],
+        steps: 1,
+        shortened: "",
+        classes: &[SVPG, A2C_OF_SVPG, GAE_OF_SVPG],
+    },
+    Defaults { file: None, train: [""; 2], steps: 0, shortened: "", classes: &[POLICIES] },
 ];
