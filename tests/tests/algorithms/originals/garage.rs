@@ -1,4 +1,5 @@
-//! garage: PEARL and RL² as of release 2020.06, the others as of master 2d594803; and the authors' PEARL, oyster ee4fe88.
+//! garage: PEARL and RL² as of release 2020.06, the others as of master 2d594803; and the authors' PEARL, oyster
+//! ee4fe88.
 
 use super::{As, Class, Defaults, Not, Same};
 

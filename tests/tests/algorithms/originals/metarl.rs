@@ -45,7 +45,7 @@ const OFF_POLICY: Class = (
         ("qf", Not(OF_PARTS)),
         ("replay_buffer", Not("`memory_size`")),
         ("use_target=False", As("target_update_interval", "1", "the target is a copy after each update")),
-        ("use_target=False, the size of a step", As("tau", "1.0", "the target is a copy after each update")),
+        ("size of a step of the target=1", As("tau", "1.0", "the target is a copy after each update")),
         ("discount=.99", Same("gamma")),
         ("steps_per_epoch=20", Not("an iteration is one cycle, an epoch of theirs 20 iterations")),
         ("max_path_length=None", Not("the environment's time limit")),

@@ -215,13 +215,13 @@ members! {
     type policy::How { variants Exploit; }
     trait policy::Policy { methods act begin; }
     type replay::ReplayMemory { methods push sample; }
-    type task::TaskSource { variants Fresh Pool; }
+    type task::TaskSource { variants Fresh Pool; methods pick; }
     type train::Adaptation { fields tasks; }
     type train::AdaptationStage { fields paths; }
     type train::Evaluator { methods choose_particle load meta_algorithm; }
     type train::MetaTest { fields tasks; }
     type train::Session {
-        methods done iteration iterations new policy_snapshot restore snapshot step steps_made;
+        methods done iteration iterations new parameters policy_snapshot restore snapshot step steps_made;
         calls run_to_end = |of: &mut train::Session| of.run_to_end(|_| ()),
             start_from = |of: &mut train::Session| of.start_from(train::Own::default(), &[]);
     }
