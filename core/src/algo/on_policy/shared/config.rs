@@ -103,7 +103,7 @@ impl PolicyGradient {
     /// Checks values in combination with the rollouts, of which a single pass is made.
     ///
     /// # Errors
-    /// [`Error::Config`] with the first setting that cannot work and what to do about it.
+    /// [`Error::Config`](crate::Error::Config) with the first setting that cannot work and what to do about it.
     pub fn validate(&self, sampling: &Sampling, memory: &MemoryConfig) -> Result<()> {
         self.critic.validate((sampling, memory), 1, self.normalise_advantages)
     }
@@ -172,7 +172,7 @@ impl CriticConfig {
     /// Checks values in combination with the rollouts, passes over them and whether advantages are standardised.
     ///
     /// # Errors
-    /// [`Error::Config`] with the first setting that cannot work and what to do about it.
+    /// [`Error::Config`](crate::Error::Config) with the first setting that cannot work and what to do about it.
     pub fn validate(
         &self,
         (sampling, memory): (&Sampling, &MemoryConfig),
