@@ -1,6 +1,7 @@
 //! The server: the page and the numbers of one run, to browsers of this machine.
 
 use super::answer::{Answer, Status};
+use super::close::{close, deadline};
 use super::facts;
 use super::guard::Guard;
 use super::numbers::Numbers;
@@ -8,7 +9,7 @@ use super::request::PageRequest;
 use crate::outcome::Stop;
 use serde_json::Value;
 use std::io::{self, ErrorKind};
-use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -22,6 +23,8 @@ const SCRIPT: &str = concat!(include_str!("../../assets/page/chart.js"), include
 
 /// Connections that are answered at once.
 const CONNECTIONS: usize = 32;
+/// Connections that are closed after they were told that too many are open; more are cut off.
+const REFUSED: usize = 128;
 /// Pages that wait for an episode.
 const WAITING: usize = 4;
 /// Time in which an episode has to be played.
@@ -75,11 +78,16 @@ pub(super) fn serve(listener: TcpListener, folder: &Path) -> Result<(String, Rec
     let (players, asked) = sync_channel(WAITING);
     let run = Mutex::new(Looked { numbers: Numbers::new(folder), facts: Value::Null, looked: None });
     let shared = Arc::new(Shared { folder: folder.to_owned(), guard, run, players, connections: AtomicUsize::new(0) });
-    thread::Builder::new().name("watch".into()).spawn(move || accept(&listener, &shared)).map_err(failed)?;
+    // One thread closes all that are refused: what it waits for ends for all of them at once.
+    let (refused, closed) = sync_channel::<(TcpStream, Instant)>(REFUSED);
+    let closing = move || closed.into_iter().for_each(|(stream, until)| close(stream, until));
+    thread::Builder::new().name("watch-refused".into()).spawn(closing).map_err(failed)?;
+    let accepting = move || accept(&listener, &shared, &refused);
+    thread::Builder::new().name("watch".into()).spawn(accepting).map_err(failed)?;
     Ok((address, asked))
 }
 
-fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+fn accept(listener: &TcpListener, shared: &Arc<Shared>, refused: &SyncSender<(TcpStream, Instant)>) {
     for stream in listener.incoming() {
         let Ok(mut stream) = stream else {
             // Without descriptors, for one, this would spin.
@@ -88,13 +96,15 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         };
         let _ = stream.set_write_timeout(Some(WRITING));
         if shared.connections.fetch_add(1, Ordering::SeqCst) >= CONNECTIONS {
-            let _ = Answer::refused(Status::Busy).write(&mut stream);
+            if Answer::refused(Status::Busy).write(&mut stream).is_ok() {
+                let _ = refused.try_send((stream, deadline()));
+            }
             shared.connections.fetch_sub(1, Ordering::SeqCst);
             continue;
         }
         let own = shared.clone();
         let answering = thread::Builder::new().name("watch-page".into()).spawn(move || {
-            answer(&mut stream, &own);
+            answer(stream, &own);
             own.connections.fetch_sub(1, Ordering::SeqCst);
         });
         if answering.is_err() {
@@ -104,8 +114,8 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
 }
 
 /// Answers a connection. One that breaks off concerns nobody.
-fn answer(stream: &mut TcpStream, shared: &Shared) {
-    let answer = match PageRequest::read(stream) {
+fn answer(mut stream: TcpStream, shared: &Shared) {
+    let answer = match PageRequest::read(&mut stream) {
         Ok(request) => match shared.guard.admit(&request) {
             Ok((path, query)) => shared.page(path, query),
             Err(status) => Answer::refused(status),
@@ -113,8 +123,9 @@ fn answer(stream: &mut TcpStream, shared: &Shared) {
         Err(Some(status)) => Answer::refused(status),
         Err(None) => return,
     };
-    let _ = answer.write(stream);
-    let _ = stream.shutdown(Shutdown::Write);
+    if answer.write(&mut stream).is_ok() {
+        close(stream, deadline());
+    }
 }
 
 impl Shared {

@@ -104,6 +104,17 @@ fn many_connections_that_say_nothing_leave_the_server_alive() {
     let mut text = String::new();
     refused.read_to_string(&mut text).unwrap();
     assert!(text.starts_with("HTTP/1.1 503 "), "{text}");
+    // Those that have asked by then read the answer too, however much they asked: none is cut off.
+    let request = format!("GET /{token}/ HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nX: {}\r\n\r\n", "y".repeat(9_000));
+    let mut asked: Vec<TcpStream> = (0..CONNECTIONS).map(|_| connect()).collect();
+    // Answered or not, what is sent arrives.
+    asked.iter_mut().for_each(|stream| stream.write_all(request.as_bytes()).unwrap());
+    thread::sleep(Duration::from_millis(50));
+    for stream in &mut asked {
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        assert!(text.starts_with("HTTP/1.1 503 "), "{text}");
+    }
     // One that goes away makes room.
     silent.truncate(CONNECTIONS - 8);
     let fine = (0..200).any(|_| {
