@@ -5,12 +5,12 @@
 
 use crate::atomic;
 use crate::outcome::Stop;
-use crate::run_folder;
+use crate::run_folder::{self, links};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -141,18 +141,41 @@ pub fn reserve<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(), Stop
 }
 
 /// Checks that none of `paths` is a file of a run, which a run folder could not be read without, or that this is
-/// wanted.
+/// wanted; and that none of them leads through a link in a run folder.
 ///
 /// # Errors
 /// [`Stop`] with code 2 that names the file.
 pub fn spare_runs<'a>(paths: impl IntoIterator<Item = &'a Path>, force: bool) -> Result<(), Stop> {
-    match paths.into_iter().filter(|path| !is_stdout(path)).find(|path| !force && run_folder::is_of_run(path)) {
+    let files: Vec<&Path> = paths.into_iter().filter(|path| !is_stdout(path)).collect();
+    files.iter().try_for_each(|path| links::check_result(path))?;
+    match files.into_iter().find(|path| !force && run_folder::is_of_run(path)) {
         Some(path) => {
             let message = format!("{} is a file of a run, which would be lost", path.display());
             Err(Stop::user(message).hint("name another file; --force replaces it"))
         }
         None => Ok(()),
     }
+}
+
+/// The place of a result: the one that the user named, or one of its `usual` name, which may be no link.
+///
+/// # Errors
+/// [`Stop`] with code 2 that names the link.
+pub fn place(named: Option<&Path>, usual: &str) -> Result<PathBuf, Stop> {
+    match named {
+        Some(named) => Ok(named.to_owned()),
+        None => links::check_unnamed(Path::new(usual)).map(|()| usual.into()),
+    }
+}
+
+/// Writes a file whose name is not the user's, such as one of several in a folder: as [`write()`], but no link is
+/// followed.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_own(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
+    links::check_unnamed(path)?;
+    atomic::write(path, bytes).map_err(|error| cannot_write(path, &error))
 }
 
 /// Writes a file that the user named: files are replaced at once, links followed, devices and pipes written into; `-`
@@ -165,7 +188,8 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
         note(io::stdout().write_all(bytes).and_then(|()| io::stdout().flush()));
         return check();
     }
-    match atomic::write(path, bytes) {
+    links::check_result(path)?;
+    match atomic::write_named(path, bytes) {
         // A reader that goes away has what it wanted, as on standard output.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result.map_err(|error| cannot_write(path, &error)),

@@ -18,7 +18,7 @@ use crate::python::PythonArgs;
 use crate::ranks;
 use crate::recover::RecordedSession;
 use crate::run::{End, Pace, SeedRun, resume_command};
-use crate::run_folder::{self, RunFolder, default_name, file};
+use crate::run_folder::{self, RunFolder, default_name, file, links};
 use crate::run_settings::RunSettings;
 use crate::signals;
 use crate::study::arguments::Machine;
@@ -329,7 +329,10 @@ fn open_folders(args: &TrainArgs, setup: &Setup) -> Result<Vec<RunFolder>, Stop>
                 }
                 false => stop,
             };
-            seeds.iter().map(|seed| RunFolder::create(&out.join(name(*seed))).map_err(hint)).collect()
+            let folders: Vec<PathBuf> = seeds.iter().map(|seed| out.join(name(*seed))).collect();
+            folders.iter().try_for_each(|folder| links::check_below(out, folder))?;
+            folders.iter().filter(|folder| folder.is_dir()).try_for_each(|folder| run_folder::check_plain(folder))?;
+            folders.iter().map(|folder| RunFolder::create(folder).map_err(hint)).collect()
         }
     }
 }

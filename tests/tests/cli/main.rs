@@ -22,6 +22,7 @@ mod iterations;
 mod json;
 mod kept;
 mod kills;
+mod links;
 mod memory;
 mod models;
 mod particles;

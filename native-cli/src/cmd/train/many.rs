@@ -34,6 +34,9 @@ pub(super) fn train(args: &TrainArgs, pairs: &[Pair]) -> Result<(), Stop> {
         }
         return Ok(());
     }
+    study::check_links(&parts, &out)?;
+    study::check_sizes(&parts)?;
+    let _locks = study::take(&parts, &out)?;
     study::settle(&parts)?;
     parts.iter_mut().try_for_each(StudyPart::look)?;
     // However many jobs there will be, each gets its share of the machine.
