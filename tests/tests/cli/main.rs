@@ -6,6 +6,7 @@
 use quickstudy_tests::process::{Finished, Sandbox};
 
 mod added;
+mod agreement;
 mod apart;
 mod commands;
 mod compare;

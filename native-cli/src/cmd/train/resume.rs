@@ -9,6 +9,7 @@ mod unbegun;
 
 use super::{TrainArgs, folders_of, headline, steps_of, train};
 use crate::activity::{self, Work};
+use crate::agreement;
 use crate::config;
 use crate::device::time_of_training;
 use crate::known;
@@ -34,6 +35,7 @@ pub(super) fn resume(args: &TrainArgs) -> Result<(), Stop> {
     // All of them before one is locked.
     for folder in paths.iter().filter(|path| path.is_dir()) {
         run_folder::check_plain(folder)?;
+        agreement::check(folder)?;
     }
     let ticker = Ticker::new(None);
     let Opened { mut sources, unbegun } = source::open(&paths)?;
