@@ -5,6 +5,7 @@
 
 use crate::atomic;
 use crate::outcome::Stop;
+use crate::quote::is_no_letter;
 use crate::run_folder::{self, links};
 use serde::Serialize;
 use std::borrow::Cow;
@@ -21,33 +22,29 @@ static JSON: AtomicBool = AtomicBool::new(false);
 /// The first error of standard output.
 static FAILED: OnceLock<String> = OnceLock::new();
 
-/// The text without characters that steer a terminal: escape sequences in names of files, settings or snapshots are
-/// shown and not obeyed. Ends of lines and tabs stay.
-#[must_use]
-pub fn shown(text: &str) -> Cow<'_, str> {
-    escaped(text, |c| c.is_control() && c != '\n' && c != '\t')
-}
-
-/// As [`shown`], on one line: ends of lines and tabs are escaped, too.
+/// The text on one line, without characters that steer a terminal or cannot be seen: names of files, settings or
+/// snapshots may hold any, which are shown and not obeyed.
 #[must_use]
 pub fn one_line(text: &str) -> Cow<'_, str> {
-    escaped(text, char::is_control)
-}
-
-fn escaped(text: &str, steers: fn(char) -> bool) -> Cow<'_, str> {
-    if !text.contains(steers) {
+    if !text.contains(is_no_letter) {
         return Cow::Borrowed(text);
     }
     let mut safe = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        if steers(c) { safe.extend(c.escape_unicode()) } else { safe.push(c) }
+        if is_no_letter(c) { safe.extend(c.escape_unicode()) } else { safe.push(c) }
     }
     Cow::Owned(safe)
 }
 
-/// Prints a line to stdout, or to stderr where stdout carries a file; a closed pipe (`| head`) is no reason to stop.
+/// Prints the lines of a text that this program has made of several.
+pub fn say_text(text: &str) {
+    text.lines().for_each(say);
+}
+
+/// Prints a line to stdout, or to stderr where stdout carries a file; a closed pipe (`| head`) is no reason to stop. All
+/// paths that are shown go through here or [`report`](crate::outcome::report), on one line.
 pub fn say(line: &str) {
-    let line = shown(line);
+    let line = one_line(line);
     if TAKEN.load(Ordering::Relaxed) {
         let _ = writeln!(io::stderr(), "{line}");
     } else {
@@ -228,8 +225,8 @@ mod tests {
 
     #[test]
     fn names_cannot_steer_a_terminal() {
-        assert_eq!(shown("plain – ünïcode\n\ttab"), "plain – ünïcode\n\ttab");
-        assert_eq!(shown("\u{1b}[31mred\r"), "\\u{1b}[31mred\\u{d}");
+        assert_eq!(one_line("plain – ünïcode"), "plain – ünïcode");
+        assert_eq!(one_line("\u{1b}[31mred\r\u{202e}"), "\\u{1b}[31mred\\u{d}\\u{202e}");
         assert_eq!(one_line("a\nerror: b"), "a\\u{a}error: b");
     }
 

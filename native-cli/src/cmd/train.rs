@@ -237,7 +237,7 @@ fn steps_of(session: &Session, seeds: usize) -> String {
 fn start(args: &TrainArgs) -> Result<(), Stop> {
     let mut plan = Plan::resolve(&args.request())?;
     if args.print_config {
-        say(plan.config_toml(plan.setup.seeds[0]).trim_end());
+        output::say_text(&plan.config_toml(plan.setup.seeds[0]));
         return Ok(());
     }
     run_folder::check_descriptors(plan.setup.seeds.len())?;
