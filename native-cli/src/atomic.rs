@@ -3,8 +3,9 @@
 //! The steps are: a temporary file in the same folder (rename needs one file system), write everything, sync the
 //! file (or the rename may land before the data), rename, sync the folder (or the rename itself may be lost).
 //!
-//! Only files are replaced. A symbolic link stays and the file that it leads to is replaced; into a device, a pipe or
-//! a file that is open already (`/dev/fd/63`) the bytes are written straight, behind those that are there.
+//! Only files are replaced, and no symbolic link is followed. A path that the user named for a result is another thing
+//! ([`write_named`]): a link stays there and the file that it leads to is replaced; into a device, a pipe or a file that
+//! is open already (`/dev/fd/63`) the bytes are written straight, behind those that are there.
 
 use crate::disk;
 use std::fs::{self, File, OpenOptions};
@@ -94,20 +95,36 @@ pub fn write_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn put(path: &Path, bytes: &[u8], sync: bool) -> io::Result<()> {
+    expect_file(path)?;
+    replace(path, sync, &mut |out| out.write_all(bytes))
+}
+
+/// Writes what the user named, as [`write()`] does, through symbolic links and into devices and pipes.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_named(path: &Path, bytes: &[u8]) -> io::Result<()> {
     match Target::of(path)? {
-        Target::File(file) => replace(&file, sync, &mut |out| out.write_all(bytes)),
+        Target::File(file) => replace(&file, true, &mut |out| out.write_all(bytes)),
         Target::Stream(stream) => OpenOptions::new().append(true).open(stream)?.write_all(bytes),
     }
 }
 
-/// Replaces the file at `path`, a symbolic link followed, by what `fill` writes piece by piece.
+/// Replaces the file at `path` by what `fill` writes piece by piece.
 ///
 /// # Errors
 /// As [`write()`], and what `fill` returns.
 pub fn rewrite(path: &Path, fill: &mut dyn FnMut(&mut File) -> io::Result<()>) -> io::Result<()> {
-    match Target::of(path)? {
-        Target::File(file) => replace(&file, true, fill),
-        Target::Stream(_) => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")),
+    expect_file(path)?;
+    replace(path, true, fill)
+}
+
+/// Checks that there is a file or nothing. A folder in the way is the error of the rename.
+fn expect_file(path: &Path) -> io::Result<()> {
+    disk::expect_no_link(path)?;
+    match fs::symlink_metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
+        true => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")),
+        false => Ok(()),
     }
 }
 
@@ -215,7 +232,7 @@ mod tests {
         fs::set_permissions(dir.join("below/file"), fs::Permissions::from_mode(0o600)).unwrap();
         symlink("file", dir.join("below/second")).unwrap();
         symlink("below/second", dir.join("first")).unwrap();
-        write(&dir.join("first"), b"new").unwrap();
+        write_named(&dir.join("first"), b"new").unwrap();
         assert_eq!(fs::read(dir.join("below/file")).unwrap(), b"new");
         assert_eq!(fs::metadata(dir.join("below/file")).unwrap().permissions().mode() & 0o777, 0o600);
         for link in ["first", "below/second"] {
@@ -223,11 +240,29 @@ mod tests {
         }
         // A link to nothing yet makes what it names; a circle is an error.
         symlink("below/later", dir.join("dangling")).unwrap();
-        write_unsynced(&dir.join("dangling"), b"made").unwrap();
+        write_named(&dir.join("dangling"), b"made").unwrap();
         assert_eq!(fs::read(dir.join("below/later")).unwrap(), b"made");
         symlink("circle", dir.join("circle")).unwrap();
-        assert!(write(&dir.join("circle"), b"x").is_err());
+        assert!(write_named(&dir.join("circle"), b"x").is_err());
         assert_eq!(fs::read_dir(dir.join("below")).unwrap().count(), 3);
+        // Nobody named what a link in a run folder leads to.
+        symlink("below/never", dir.join("planted")).unwrap();
+        for link in ["first", "planted"] {
+            let path = dir.join(link);
+            for result in [
+                write(&path, b"x"),
+                write_unsynced(&path, b"x"),
+                rewrite(&path, &mut |file| file.write_all(b"x")),
+                disk::create(&path).map(|_| ()),
+                disk::open(OpenOptions::new().append(true).create(true), &path).map(|_| ()),
+                disk::copy(&dir.join("below/later"), &path),
+            ] {
+                assert!(result.unwrap_err().to_string().contains("it is a link"), "{link}");
+            }
+            assert!(fs::symlink_metadata(&path).unwrap().is_symlink(), "{link}");
+        }
+        assert_eq!(fs::read(dir.join("below/file")).unwrap(), b"new");
+        assert!(!dir.join("below/never").exists());
     }
 
     #[test]
@@ -238,11 +273,11 @@ mod tests {
         let dir = scratch("atomic-streams");
         // A device behind a link, as nobody but root could replace the device itself.
         std::os::unix::fs::symlink("/dev/full", dir.join("full")).unwrap();
-        let error = write(&dir.join("full"), b"x").unwrap_err();
+        let error = write_named(&dir.join("full"), b"x").unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::StorageFull, "{error}");
         let device = || fs::metadata("/dev/full").unwrap().file_type().is_char_device();
         assert!(device() && fs::symlink_metadata(dir.join("full")).unwrap().is_symlink());
-        write(Path::new("/dev/null"), b"x").unwrap();
+        write_named(Path::new("/dev/null"), b"x").unwrap();
 
         let fifo = dir.join("fifo");
         assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
@@ -250,14 +285,14 @@ mod tests {
             let fifo = fifo.clone();
             move || fs::read(fifo).unwrap()
         });
-        write(&fifo, b"through").unwrap();
+        write_named(&fifo, b"through").unwrap();
         assert_eq!(reader.join().unwrap(), b"through");
         assert!(fs::symlink_metadata(&fifo).unwrap().file_type().is_fifo());
 
         // What is open already has no name that could be replaced.
         let file = File::create(dir.join("open")).unwrap();
-        write(Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())), b"by number").unwrap();
-        write(Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())), b", behind").unwrap();
+        write_named(Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())), b"by number").unwrap();
+        write_named(Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())), b", behind").unwrap();
         assert_eq!(fs::read(dir.join("open")).unwrap(), b"by number, behind");
         assert_eq!(fs::read_dir(&*dir).unwrap().count(), 3);
     }

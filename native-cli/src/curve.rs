@@ -101,12 +101,21 @@ pub fn draw(plot: &Plot) -> Result<Sheet, Stop> {
     draw_panels(&plot.title, &plot.subtitle, &[whole], 1)
 }
 
+/// The largest number that is drawn: the length of an axis is a number too.
+const LARGEST: f64 = 1e100;
+
 /// Draws plots as panels of one picture, row by row in so many columns, with one legend. Their titles are above
 /// their axes; their subtitles are left out.
 ///
 /// # Errors
-/// [`Stop`] with code 2 if no series of any of them has a finite point. A panel without one stays empty.
+/// [`Stop`] with code 2 if no series of any of them has a finite point, or one is too large for axes. A panel without
+/// one stays empty.
 pub fn draw_panels(title: &str, subtitle: &str, plots: &[Plot], columns: usize) -> Result<Sheet, Stop> {
+    let points = plots.iter().flat_map(|plot| &plot.series).flat_map(|one| one.runs.iter().flatten().chain(&one.marks));
+    if let Some((_, value)) = points.into_iter().find(|(x, y)| x.abs().max(y.abs()) > LARGEST) {
+        return Err(Stop::user(format!("a value of {value:e} cannot be drawn: nothing beyond {LARGEST:e} is"))
+            .hint("leave that run out, or name another --metric"));
+    }
     let (columns, rows) = (columns.clamp(1, plots.len().max(1)), plots.len().div_ceil(columns.max(1)));
     let [width, height] = match columns {
         1 => [880.0, 420.0],

@@ -3,6 +3,9 @@
 //! A process may be killed before each of them, or in the middle of a write. [`abort_at`] does that to a
 //! process on purpose, so that tests can go through all of these points in order, one after the other.
 //! Nothing calls it in the released program.
+//!
+//! No function follows a symbolic link at the end of a path that is written: whoever sends a run folder could let one
+//! lead to any file. Folders above the run may be links.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -60,21 +63,48 @@ pub fn create_dir_all(path: &Path) -> io::Result<()> {
 /// Opens a file that may be made by it.
 ///
 /// # Errors
-/// Any IO error.
+/// Any IO error, and a symbolic link.
 pub fn open(options: &OpenOptions, path: &Path) -> io::Result<File> {
     if !path.exists() {
         point();
     }
+    reopen(options, path)
+}
+
+/// Opens a file that is there already.
+///
+/// # Errors
+/// As [`open`].
+pub fn reopen(options: &OpenOptions, path: &Path) -> io::Result<File> {
+    expect_no_link(path)?;
+    // What becomes a link after that is refused by the system, where it can.
+    #[cfg(unix)]
+    let options = {
+        let mut options = options.clone();
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, nix::libc::O_NOFOLLOW);
+        options
+    };
     options.open(path)
+}
+
+/// Checks that what is at a path, if anything is, is no symbolic link.
+///
+/// # Errors
+/// One that says so.
+pub fn expect_no_link(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink()) {
+        true => Err(io::Error::other("it is a link, and nothing is written through links in a run folder")),
+        false => Ok(()),
+    }
 }
 
 /// Makes an empty file, or empties the one that is there.
 ///
 /// # Errors
-/// Any IO error.
+/// As [`open`].
 pub fn create(path: &Path) -> io::Result<File> {
     point();
-    File::create(path)
+    reopen(OpenOptions::new().write(true).create(true).truncate(true), path)
 }
 
 /// Makes a file that is not there yet.
@@ -136,8 +166,10 @@ pub fn remove_file(path: &Path) -> io::Result<()> {
 /// As [`fs::copy`].
 ///
 /// # Errors
-/// Any IO error.
+/// As [`open`].
 pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    point();
-    fs::copy(from, to).map(|_| ())
+    let mut source = File::open(from)?;
+    let mut copy = create(to)?;
+    io::copy(&mut source, &mut copy)?;
+    copy.set_permissions(source.metadata()?.permissions())
 }

@@ -118,6 +118,7 @@ pub fn run(jobs: &[Job], at_once: usize, board: &mut Board) -> Result<Vec<JobEnd
             remote.press();
         }
         presses = presses.max(now);
+        board.stopping(signals::waited(), running.len() + remote.len());
         board.tick(running.len() + remote.len(), waiting.len());
     }
     board.finish();

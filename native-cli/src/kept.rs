@@ -2,6 +2,7 @@
 
 use crate::outcome::Stop;
 use crate::progress::say;
+use crate::run_folder::links::{self, is_link};
 use crate::run_folder::{RunFolder, cannot, cannot_keep, file};
 use crate::{atomic, disk, known, run};
 use quickstudy_core::Device;
@@ -62,8 +63,15 @@ impl Kept {
         let name = real.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let name = format!("{name}-from-{made}");
         let folder = match out {
-            Some(out) if several => RunFolder::create(&out.join(name))?,
+            Some(out) if several => {
+                links::check_below(out, &out.join(&name))?;
+                RunFolder::create(&out.join(name))?
+            }
             Some(out) => RunFolder::create(out)?,
+            None if is_link(&self.path) || self.path.parent().is_some_and(is_link) => {
+                let message = format!("{} is reached by a link, beside which no run is made", self.path.display());
+                return Err(Stop::user(message).hint("name its new folder with --out"));
+            }
             None => RunFolder::create_numbered(self.run.parent().unwrap_or(&real), &name)?,
         };
         folder.write_unsynced(file::COPYING, (self.path.to_string_lossy() + "\n").as_bytes())?;

@@ -7,6 +7,7 @@
 
 pub mod activity;
 pub mod adaptation_plot;
+pub mod agreement;
 pub mod args;
 pub mod atomic;
 pub mod axis_words;

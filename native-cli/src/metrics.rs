@@ -178,7 +178,7 @@ impl MetricsLog {
 
 /// Appends to a file and empties `rows`; a file that was deleted meanwhile begins anew, a resume makes it whole.
 fn append_to(path: &Path, rows: &mut Vec<u8>, begin: &dyn Fn() -> String, sync: bool) -> io::Result<()> {
-    let mut file = match OpenOptions::new().append(true).open(path) {
+    let mut file = match disk::reopen(OpenOptions::new().append(true), path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let mut file = disk::open(OpenOptions::new().append(true).create(true), path)?;
             disk::write_all(&mut file, begin().as_bytes())?;

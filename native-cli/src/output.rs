@@ -5,12 +5,13 @@
 
 use crate::atomic;
 use crate::outcome::Stop;
-use crate::run_folder;
+use crate::quote::is_no_letter;
+use crate::run_folder::{self, links};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -21,33 +22,29 @@ static JSON: AtomicBool = AtomicBool::new(false);
 /// The first error of standard output.
 static FAILED: OnceLock<String> = OnceLock::new();
 
-/// The text without characters that steer a terminal: escape sequences in names of files, settings or snapshots are
-/// shown and not obeyed. Ends of lines and tabs stay.
-#[must_use]
-pub fn shown(text: &str) -> Cow<'_, str> {
-    escaped(text, |c| c.is_control() && c != '\n' && c != '\t')
-}
-
-/// As [`shown`], on one line: ends of lines and tabs are escaped, too.
+/// The text on one line, without characters that steer a terminal or cannot be seen: names of files, settings or
+/// snapshots may hold any, which are shown and not obeyed.
 #[must_use]
 pub fn one_line(text: &str) -> Cow<'_, str> {
-    escaped(text, char::is_control)
-}
-
-fn escaped(text: &str, steers: fn(char) -> bool) -> Cow<'_, str> {
-    if !text.contains(steers) {
+    if !text.contains(is_no_letter) {
         return Cow::Borrowed(text);
     }
     let mut safe = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        if steers(c) { safe.extend(c.escape_unicode()) } else { safe.push(c) }
+        if is_no_letter(c) { safe.extend(c.escape_unicode()) } else { safe.push(c) }
     }
     Cow::Owned(safe)
 }
 
-/// Prints a line to stdout, or to stderr where stdout carries a file; a closed pipe (`| head`) is no reason to stop.
+/// Prints the lines of a text that this program has made of several.
+pub fn say_text(text: &str) {
+    text.lines().for_each(say);
+}
+
+/// Prints a line to stdout, or to stderr where stdout carries a file; a closed pipe (`| head`) is no reason to stop. All
+/// paths that are shown go through here or [`report`](crate::outcome::report), on one line.
 pub fn say(line: &str) {
-    let line = shown(line);
+    let line = one_line(line);
     if TAKEN.load(Ordering::Relaxed) {
         let _ = writeln!(io::stderr(), "{line}");
     } else {
@@ -141,18 +138,41 @@ pub fn reserve<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(), Stop
 }
 
 /// Checks that none of `paths` is a file of a run, which a run folder could not be read without, or that this is
-/// wanted.
+/// wanted; and that none of them leads through a link in a run folder.
 ///
 /// # Errors
 /// [`Stop`] with code 2 that names the file.
 pub fn spare_runs<'a>(paths: impl IntoIterator<Item = &'a Path>, force: bool) -> Result<(), Stop> {
-    match paths.into_iter().filter(|path| !is_stdout(path)).find(|path| !force && run_folder::is_of_run(path)) {
+    let files: Vec<&Path> = paths.into_iter().filter(|path| !is_stdout(path)).collect();
+    files.iter().try_for_each(|path| links::check_result(path))?;
+    match files.into_iter().find(|path| !force && run_folder::is_of_run(path)) {
         Some(path) => {
             let message = format!("{} is a file of a run, which would be lost", path.display());
             Err(Stop::user(message).hint("name another file; --force replaces it"))
         }
         None => Ok(()),
     }
+}
+
+/// The place of a result: the one that the user named, or one of its `usual` name, which may be no link.
+///
+/// # Errors
+/// [`Stop`] with code 2 that names the link.
+pub fn place(named: Option<&Path>, usual: &str) -> Result<PathBuf, Stop> {
+    match named {
+        Some(named) => Ok(named.to_owned()),
+        None => links::check_unnamed(Path::new(usual)).map(|()| usual.into()),
+    }
+}
+
+/// Writes a file whose name is not the user's, such as one of several in a folder: as [`write()`], but no link is
+/// followed.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_own(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
+    links::check_unnamed(path)?;
+    atomic::write(path, bytes).map_err(|error| cannot_write(path, &error))
 }
 
 /// Writes a file that the user named: files are replaced at once, links followed, devices and pipes written into; `-`
@@ -165,7 +185,8 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
         note(io::stdout().write_all(bytes).and_then(|()| io::stdout().flush()));
         return check();
     }
-    match atomic::write(path, bytes) {
+    links::check_result(path)?;
+    match atomic::write_named(path, bytes) {
         // A reader that goes away has what it wanted, as on standard output.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result.map_err(|error| cannot_write(path, &error)),
@@ -204,8 +225,8 @@ mod tests {
 
     #[test]
     fn names_cannot_steer_a_terminal() {
-        assert_eq!(shown("plain – ünïcode\n\ttab"), "plain – ünïcode\n\ttab");
-        assert_eq!(shown("\u{1b}[31mred\r"), "\\u{1b}[31mred\\u{d}");
+        assert_eq!(one_line("plain – ünïcode"), "plain – ünïcode");
+        assert_eq!(one_line("\u{1b}[31mred\r\u{202e}"), "\\u{1b}[31mred\\u{d}\\u{202e}");
         assert_eq!(one_line("a\nerror: b"), "a\\u{a}error: b");
     }
 

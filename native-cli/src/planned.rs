@@ -1,5 +1,6 @@
 //! A run that is to be made: where, with which settings, and how far it has come.
 
+use crate::agreement;
 use crate::history::History;
 use crate::keep::Keep;
 use crate::known;
@@ -61,6 +62,7 @@ impl PlannedRun {
             return Ok(RunStage::Missing);
         }
         self.check_settings(&path)?;
+        agreement::check(&self.folder)?;
         if self.folder.join(file::LAST).exists() {
             let snapshot = run_folder::read_snapshot(&self.folder, file::LAST)?;
             let path = self.folder.join(file::LAST);

@@ -18,7 +18,7 @@ pub fn shell_quote(argument: impl AsRef<OsStr>) -> String {
 }
 
 /// Tells whether a character steers terminals or cannot be seen.
-fn is_no_letter(c: char) -> bool {
+pub(crate) fn is_no_letter(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }

@@ -18,25 +18,25 @@
 //!   copying.txt         while a kept snapshot and its metrics are copied here: where they come from
 //! ```
 //!
-//! The lock is the operating system's advisory file lock, so it ends with its process however that dies: a lock file
-//! left by a killed process is recognised as stale because nobody holds it any more. The process id and start time
-//! inside are for people.
+//! No file in it is reached through a symbolic link by whoever writes ([`links`]).
 
 mod best;
 mod finding;
 mod guard;
+pub mod links;
+mod lock;
 mod reading;
 
 use crate::outcome::Stop;
 pub use crate::quote::shell_quote;
 use crate::{atomic, disk};
 pub use finding::{find_evaluable, find_resumable, find_runs, find_started, is_started};
-use guard::check_plain;
-pub use guard::{cannot_keep, check_descriptors, is_locked, is_of_run};
+pub use guard::{cannot_keep, check_descriptors, check_plain, is_locked, is_of_run};
+pub use lock::Lock;
 pub use reading::{policy, read, read_own_text, read_snapshot, read_text};
 use std::ffi::OsStr;
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read as _, Seek as _};
+use std::fs::{self, OpenOptions};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -82,7 +82,7 @@ pub mod file {
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
-    lock: File,
+    _lock: Lock,
 }
 
 /// The name of a kept snapshot.
@@ -94,9 +94,15 @@ pub fn kept_name(env_steps: u64) -> String {
 /// Names a run as `<env>-<algo>-s<seed>`.
 #[must_use]
 pub fn default_name(env: &str, algorithm: &str, seed: u64) -> String {
+    seeds_name(env, algorithm, &seed.to_string())
+}
+
+/// Names runs of some seeds as `<env>-<algo>-s<seeds>`.
+#[must_use]
+pub fn seeds_name(env: &str, algorithm: &str, seeds: &str) -> String {
     // Parameters of an environment, `bandit:arms=10,pulls=100`, hold signs that some file systems do not take.
     let env = env.replace([':', ',', '/', '?', '&', '\\'], "-").replace(['=', '"'], "");
-    format!("{env}-{algorithm}-s{seed}")
+    format!("{env}-{algorithm}-s{seeds}")
 }
 
 impl RunFolder {
@@ -218,28 +224,8 @@ impl RunFolder {
     fn lock_and_check(path: PathBuf) -> Result<Self, Stop> {
         let lock_path = path.join(file::LOCK);
         check_plain(&path)?;
-        let mut lock = disk::open(OpenOptions::new().read(true).write(true).create(true).truncate(false), &lock_path)
-            .map_err(|error| cannot("write in", &path, &error))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let mut owner = String::new();
-                let _ = lock.read_to_string(&mut owner);
-                let owner = owner.trim().replace('\n', ", ");
-                let owner = if owner.is_empty() { String::new() } else { format!(" ({owner})") };
-                return Err(Stop::user(format!("another process{owner} is writing in {}", path.display()))
-                    .hint("wait for it, stop it, or choose another folder with --out"));
-            }
-            // Some network file systems have no locks at all; refusing to train there would help nobody.
-            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
-            Err(TryLockError::Error(error)) => return Err(cannot("lock", &path, &error)),
-        }
-        let owner = format!("pid {}\nsince {}\n", std::process::id(), utc(SystemTime::now()));
-        disk::set_len(&lock, 0)
-            .and_then(|()| lock.rewind())
-            .and_then(|()| disk::write_all(&mut lock, owner.as_bytes()))
-            .map_err(|error| cannot("write in", &path, &error))?;
-        Ok(Self { path, lock })
+        let lock = Lock::take(&lock_path, &path)?;
+        Ok(Self { path, _lock: lock })
     }
 
     /// Where the folder is.
@@ -280,7 +266,7 @@ impl RunFolder {
         let path = folder.join(kept_name(env_steps));
         let made = match disk::create_dir(&folder) {
             Ok(()) => atomic::sync_folder(&folder),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => disk::expect_no_link(&folder),
             Err(error) => Err(error),
         };
         made.and_then(|()| atomic::write(&path, snapshot))
@@ -315,14 +301,6 @@ impl RunFolder {
     }
 }
 
-impl Drop for RunFolder {
-    fn drop(&mut self) {
-        // The file stays (removing it would race with a process that has just opened it), but says nobody is here.
-        let _ = self.lock.set_len(0);
-        let _ = self.lock.unlock();
-    }
-}
-
 fn require_folder(path: &Path) -> Result<(), Stop> {
     match fs::metadata(path) {
         Ok(meta) if meta.is_dir() => Ok(()),
@@ -331,7 +309,11 @@ fn require_folder(path: &Path) -> Result<(), Stop> {
     }
 }
 
-fn make_folder(path: &Path) -> Result<(), Stop> {
+/// Makes a folder and those above it, unless it is there.
+///
+/// # Errors
+/// [`Stop`] with code 2 if a file is in the way, or it cannot be made.
+pub fn make_folder(path: &Path) -> Result<(), Stop> {
     expect_no_file(path)?;
     disk::create_dir_all(path).map_err(|error| cannot("create the folder", path, &error))
 }

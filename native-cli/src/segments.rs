@@ -54,6 +54,7 @@ impl SegmentFolder {
     }
 
     fn write(&mut self, path: &Path, rows: &SegmentRows) -> io::Result<()> {
+        disk::expect_no_link(&self.folder)?;
         if !self.folder.is_dir() {
             disk::create_dir(&self.folder)?;
         }
@@ -85,7 +86,7 @@ impl SegmentFolder {
     pub fn sync(&mut self) -> Result<(), Stop> {
         for path in std::mem::take(&mut self.unsynced) {
             // Its new length is among what is needed to read it again, and so is synced too.
-            let synced = OpenOptions::new().write(true).open(&path).and_then(|file| file.sync_data());
+            let synced = disk::reopen(OpenOptions::new().write(true), &path).and_then(|file| file.sync_data());
             synced.map_err(|error| self.lost(&path, &error))?;
         }
         if let Some(path) = self.made.take() {

@@ -5,9 +5,13 @@
 use crate::activity::{self, Work};
 use crate::outcome::INTERRUPTED;
 use std::io::Write as _;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 static PRESSED: AtomicUsize = AtomicUsize::new(0);
+/// When a stop was asked for first.
+static SINCE: OnceLock<Instant> = OnceLock::new();
 
 /// Installs the handler (SIGINT, SIGTERM and SIGHUP; console events on Windows). A second call changes nothing.
 ///
@@ -48,6 +52,7 @@ fn pressed() {
     if times > 1 {
         end();
     }
+    SINCE.get_or_init(Instant::now);
     let mut now = activity::now();
     match (times, now.work) {
         // While the guard is kept, no work begins that could write something.
@@ -60,6 +65,11 @@ fn pressed() {
             tell("\nstopped watching; the run itself is untouched");
             std::process::exit(0);
         }
+        // They began at different times, and none of them when this work did.
+        (0, Work::Jobs) => tell(
+            "\nstopping: waiting for the iterations that run and for their snapshots; press Ctrl-C again to stop within \
+             them and go back to the last snapshots",
+        ),
         (0, work) => tell(&format!(
             "\nstopping: waiting for {}, which has taken {:.0} s so far, and for its snapshot; press Ctrl-C again to \
              stop within it and go back to the last snapshot",
@@ -68,7 +78,11 @@ fn pressed() {
         )),
         (_, work) => {
             now.stop();
-            tell(&format!("\nstopping within {}; press Ctrl-C again to end at once", work.name()));
+            let waited = waited().as_secs_f64();
+            tell(&format!(
+                "\nstopping within {}, {waited:.0} s after the first Ctrl-C; press Ctrl-C again to end at once",
+                work.name()
+            ));
         }
     }
 }
@@ -99,6 +113,12 @@ fn tell(line: &str) {
 #[must_use]
 pub fn stop_within_asked() -> bool {
     PRESSED.load(Ordering::SeqCst) > 1
+}
+
+/// How long ago a stop was asked for first; zero where none was.
+#[must_use]
+pub fn waited() -> Duration {
+    SINCE.get().map_or(Duration::ZERO, Instant::elapsed)
 }
 
 /// The number of times that a stop was asked for.

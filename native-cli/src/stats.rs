@@ -3,7 +3,9 @@
 /// Arithmetic mean; NaN for no values.
 #[must_use]
 pub fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
+    let (sum, count) = (values.iter().sum::<f64>(), values.len() as f64);
+    // The sum of finite numbers may be none, though their mean is.
+    if sum.is_finite() { sum / count } else { values.iter().map(|value| value / count).sum() }
 }
 
 /// The middle value, or the mean of the middle two; NaN for no values.
@@ -13,7 +15,7 @@ pub fn median(values: &[f64]) -> f64 {
     sorted.sort_by(f64::total_cmp);
     match sorted.len() {
         0 => f64::NAN,
-        n => (sorted[n / 2] + sorted[n - 1 - n / 2]) / 2.0,
+        n => mean(&[sorted[n / 2], sorted[n - 1 - n / 2]]),
     }
 }
 
@@ -25,9 +27,12 @@ pub fn standard_error(values: &[f64]) -> Option<f64> {
         return None;
     }
     let center = mean(values);
-    let squares: f64 = values.iter().map(|v| (v - center).powi(2)).sum();
     let n = values.len() as f64;
-    Some((squares / (n - 1.0) / n).sqrt())
+    // Squares of large numbers are infinite.
+    let unit = values.iter().map(|v| (v - center).abs()).fold(0.0, f64::max);
+    let unit = if unit > 1e150 { unit } else { 1.0 };
+    let squares: f64 = values.iter().map(|v| ((v - center) / unit).powi(2)).sum();
+    Some((squares / (n - 1.0) / n).sqrt() * unit)
 }
 
 /// A standard error as text with four digits after the point; a dash where there is none.
@@ -56,11 +61,14 @@ pub fn iqm(values: &[f64]) -> f64 {
     let n = sorted.len() as f64;
     let (low, high) = (n / 4.0, n * 3.0 / 4.0);
     let mut total = 0.0;
+    // By a unit where the sum might be infinite.
+    let largest = values.iter().map(|value| value.abs()).fold(0.0, f64::max);
+    let unit = if largest > 1e150 { largest } else { 1.0 };
     for (i, value) in sorted.iter().enumerate() {
         let weight = (high.min(i as f64 + 1.0) - low.max(i as f64)).max(0.0);
-        total += weight * value;
+        total += weight * (value / unit);
     }
-    total / (high - low)
+    total / (high - low) * unit
 }
 
 /// A 95 % percentile bootstrap interval of `statistic`, from 2000 resamples with a fixed seed.
@@ -122,6 +130,21 @@ impl Draws {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn means_of_the_largest_numbers_are_numbers() {
+        let large = [1e308, 1.5e308, 1e308, 1.5e308];
+        for value in [mean(&large), median(&large), iqm(&large)] {
+            assert!((value / 1.25e308 - 1.0).abs() < 1e-12, "{value}");
+        }
+        assert_eq!(mean(&[1e308, -1e308, 1e308, -1e308]), 0.0);
+        let (low, high) = bootstrap95(&large, mean).unwrap();
+        assert!(low.is_finite() && high.is_finite() && low < high);
+        // Half of the deviations are ± 0.25e308, so that the variance is 0.0625 of its square over 3.
+        let error = standard_error(&large).unwrap();
+        assert!((error / 1e308 - (0.25 * 0.25 / 3.0_f64).sqrt()).abs() < 1e-12, "{error}");
+        assert!(mean(&[f64::INFINITY, 1.0]).is_infinite() && mean(&[]).is_nan());
+    }
 
     #[test]
     fn means_and_errors_of_small_samples() {

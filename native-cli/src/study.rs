@@ -8,10 +8,11 @@ pub mod parts;
 pub mod summary;
 
 use crate::jobs::Job;
+use crate::kinds::{Kind as _, Seeds};
 use crate::outcome::Stop;
 use crate::plan::{Plan, Request};
 use crate::planned::{PlannedRun, RunStage};
-use crate::run_folder::{self, default_name};
+use crate::run_folder::{self, Lock, default_name, links};
 use arguments::Common;
 use parts::Pair;
 use std::path::{Path, PathBuf};
@@ -121,13 +122,49 @@ pub fn check_apart(parts: &[StudyPart]) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Waits for processes that still write in folders of these runs, and checks that so many folders can be open.
+/// Refuses links in the folders of these runs, and on the way there from the folder that was named.
+///
+/// # Errors
+/// [`Stop`] with code 2 that names the link.
+pub fn check_links<'a>(parts: impl IntoIterator<Item = &'a StudyPart>, out: &Path) -> Result<(), Stop> {
+    parts.into_iter().flat_map(|part| &part.runs).try_for_each(|run| {
+        links::check_below(out, &run.folder)?;
+        run_folder::check_plain(&run.folder)
+    })
+}
+
+/// Takes the runs of these parts, so that an equal command does not make them meanwhile. Others may be at work in the
+/// same folder, with other algorithms, environments or seeds.
+///
+/// # Errors
+/// [`Stop`] with code 2 if another process has them, or the folder `out` cannot be written.
+pub fn take(parts: &[StudyPart], out: &Path) -> Result<Vec<Lock>, Stop> {
+    let names = parts.iter().map(|part| {
+        let setup = &part.plan.setup;
+        let seeds = Seeds::write(&setup.seeds).to_string().replace(['"', ' '], "");
+        // A list of many seeds would be no name of a file.
+        let seeds: String = seeds.chars().take(100).collect();
+        run_folder::seeds_name(&setup.env.spec().name, setup.algorithm.name, &seeds)
+    });
+    let places: Vec<(PathBuf, PathBuf)> =
+        names.map(|name| (out.join(format!(".{name}.lock")), out.join(name))).collect();
+    places.iter().try_for_each(|(path, _)| links::check_unnamed(path))?;
+    run_folder::make_folder(out)?;
+    places.iter().map(|(path, place)| Lock::take(path, place)).collect()
+}
+
+/// Checks that as many folders can be open as a part has runs.
+///
+/// # Errors
+/// As [`run_folder::check_descriptors`].
+pub fn check_sizes<'a>(parts: impl IntoIterator<Item = &'a StudyPart>) -> Result<(), Stop> {
+    run_folder::check_descriptors(parts.into_iter().map(|part| part.runs.len()).max().unwrap_or(0))
+}
+
+/// Waits for processes that still write in folders of these runs.
 ///
 /// # Errors
 /// As [`PlannedRun::wait`].
 pub fn settle<'a>(parts: impl IntoIterator<Item = &'a StudyPart>) -> Result<(), Stop> {
-    let parts: Vec<&StudyPart> = parts.into_iter().collect();
-    let most = parts.iter().map(|part| part.runs.len()).max().unwrap_or(0);
-    run_folder::check_descriptors(most)?;
-    parts.iter().flat_map(|part| &part.runs).try_for_each(PlannedRun::wait)
+    parts.into_iter().flat_map(|part| &part.runs).try_for_each(PlannedRun::wait)
 }

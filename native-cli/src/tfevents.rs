@@ -213,6 +213,14 @@ pub fn row_of(event: &[u8]) -> Option<TextRow> {
     cells.iter().any(|(name, _)| name == ENV_STEPS).then_some(TextRow { steps, cells })
 }
 
+/// The text of an event that [`text`] made.
+#[must_use]
+pub fn text_of(event: &[u8]) -> Option<String> {
+    let inside = |message, number: u64| fields(message)?.into_iter().find(|(field, _)| *field == number);
+    let entry = inside(inside(event, 5)?.1, 1)?.1;
+    String::from_utf8(inside(inside(entry, 8)?.1, 8)?.1.to_vec()).ok()
+}
+
 /// The fields of a protobuf message, each with its bytes; numbers of variable length have none.
 fn fields(mut bytes: &[u8]) -> Option<Vec<(u64, &[u8])>> {
     let mut found = Vec::new();

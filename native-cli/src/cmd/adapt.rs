@@ -14,7 +14,7 @@ use crate::output;
 use crate::picture_file::{Format, check_place};
 use crate::progress::{grouped, say};
 use crate::python::PythonArgs;
-use crate::run_folder;
+use crate::run_folder::{self, links};
 use crate::sheet::Sheet;
 use crate::stats;
 use quickstudy_core::Error;
@@ -152,7 +152,8 @@ pub fn run(args: &AdaptArgs) -> Result<(), Stop> {
             .map(String::as_str)
             .chain(["adapt.csv"])
             .chain(args.steps.then_some("steps.csv"))
-            .try_for_each(|name| check_place(&folder.join(name)))?;
+            .map(|name| folder.join(name))
+            .try_for_each(|path| links::check_unnamed(&path).and_then(|()| check_place(&path)))?;
     }
     let adaptation = pollster::block_on(policy.adapt(test)).map_err(by_flag)?;
 
@@ -182,7 +183,7 @@ pub fn run(args: &AdaptArgs) -> Result<(), Stop> {
     }
     for (name, bytes) in &files {
         let path = folder.join(name);
-        output::write(&path, bytes)?;
+        output::write_own(&path, bytes)?;
         output::say_written(&path, "");
         args.json.write_file(&path)?;
     }
@@ -260,6 +261,7 @@ fn measure(
     let folder = folder(args);
     run_folder::expect_no_file(&folder)?;
     if folder.exists() {
+        links::check_unnamed(&folder.join(FILE))?;
         check_place(&folder.join(FILE))?;
     }
     let played = policy.evaluate(sizes, args.seed, !args.stochastic && !policy.draws_only());
@@ -277,7 +279,7 @@ fn measure(
     })?;
     std::fs::create_dir_all(&folder).map_err(|error| run_folder::cannot("create", &folder, &error))?;
     let file = folder.join(FILE);
-    output::write(&file, meta_test::table(&episodes, sizes).as_bytes())?;
+    output::write_own(&file, meta_test::table(&episodes, sizes).as_bytes())?;
     output::say_written(&file, "");
     args.json.write_file(&file)?;
     let classes = policy.env().spec().classes.as_ref();

@@ -175,8 +175,9 @@ fn environments(args: &BenchArgs, only: Option<&EnvPlace>) -> Result<(), Stop> {
         let environment = place.spec().name.clone();
         return args.json.write(&BenchLine::HostStepping { environment, envs, steps_per_second: speed });
     }
+    say("");
     say(&format!(
-        "\n{:<28}{:<10}{:>14}{:>24}",
+        "{:<28}{:<10}{:>14}{:>24}",
         "environment, random actions", "", "steps/s, 1 core", "share of randomness"
     ));
     let all: Vec<EnvDef> = match only {
@@ -297,7 +298,8 @@ const TRAINING: [TrainingLine; 8] = [
 
 fn training(device: &Device, args: &BenchArgs, chosen: &dyn Fn(&str) -> bool) -> Result<(), Stop> {
     let head = ["with updates", "steps/s", "GFLOP/s", "of peak", "dispatches", "host µs", "set-up", "first"];
-    say(&format!("\n{}", columns(head.map(str::to_owned))));
+    say("");
+    say(&format!("{}", columns(head.map(str::to_owned))));
     for line in TRAINING.into_iter().filter(|line| chosen(line.env)) {
         let setup = setup_of(line.of, line.env, &[0], Some(u64::MAX >> 20), line.settings)?;
         let (device, why) = match args.device.is_auto() {
@@ -397,7 +399,8 @@ fn learning(device: &Device, args: &BenchArgs, chosen: &dyn Fn(&Preset) -> bool)
             .map(|(word, name)| name.as_ref().map_or_else(String::new, |name| format!(" {word} {name}")));
         return Err(Stop::user(format!("there is no preset{of}{place}")).hint("`quickstudy list presets` shows all"));
     }
-    say(&format!("\n{} seeds, deterministic policy at the end of training, {episodes} episodes per seed", seeds.len()));
+    say("");
+    say(&format!("{} seeds, deterministic policy at the end of training, {episodes} episodes per seed", seeds.len()));
     say(&format!(
         "{:<30}{:>8}{:>11}{:>26}{:>11}{:>11}{:>10}",
         "preset", "steps", "IQM", "95 % of the IQM", "lowest", "random", "time"

@@ -35,10 +35,10 @@ pub fn run(args: &ManArgs, command: clap::Command) -> Result<(), Stop> {
     command.build();
     for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
         let name = verb.get_display_name().unwrap_or(verb.get_name()).to_owned();
-        output::write(&folder.join(format!("{name}.1")), &page(verb.clone().name(name))?)?;
+        output::write_own(&folder.join(format!("{name}.1")), &page(verb.clone().name(name))?)?;
     }
     let path = folder.join(format!("{}.1", command.get_name()));
-    output::write(&path, &page(command)?)?;
+    output::write_own(&path, &page(command)?)?;
     output::say_written(&path, " and a page for each verb beside it");
     Ok(())
 }

@@ -91,7 +91,7 @@ const PANELS: usize = 36;
 /// [`Stop`] with code 2 if a folder holds no run, no run has the metric or a key, the labels are too few or too many,
 /// there are too many panels, or the file cannot be written.
 pub fn run(args: &PlotArgs) -> Result<(), Stop> {
-    let out = args.out.clone().unwrap_or_else(|| PathBuf::from("curves.svg"));
+    let out = output::place(args.out.as_deref(), "curves.svg")?;
     let format = Format::of("--out", &out)?;
     args.json.reserve(args.out.as_deref())?;
     output::spare_runs([&*out], args.force)?;

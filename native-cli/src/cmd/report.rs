@@ -61,7 +61,7 @@ pub struct ReportArgs {
 /// [`Stop`] with code 2 if a folder holds no run, a run lacks the metric, no run has a value, there is no such baseline
 /// or key, or the file cannot be written.
 pub fn run(args: &ReportArgs) -> Result<(), Stop> {
-    let out = args.out.clone().unwrap_or_else(|| PathBuf::from("report.html"));
+    let out = output::place(args.out.as_deref(), "report.html")?;
     expect_extension("--out", &out, "a report", &["html", "htm"])?;
     output::reserve(args.out.as_deref())?;
     output::spare_runs([&*out], args.force)?;

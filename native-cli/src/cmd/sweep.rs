@@ -14,20 +14,19 @@ use crate::plan::Request;
 use crate::progress::{grouped, say};
 use crate::python::PythonArgs;
 use crate::run::{EPISODE_RETURN, EVAL_RETURN};
-use crate::run_folder::{cannot, read_text, shell_quote};
+use crate::run_folder::{Lock, links, make_folder, read_text, shell_quote};
 use crate::score::phrase;
 use crate::signals;
 use crate::stats::{NONE, interval_text};
 use crate::study::arguments::Machine;
 use crate::study::parts::pairs;
-use crate::study::{StudyPart, settle};
+use crate::study::{StudyPart, check_links, check_sizes, settle};
 use crate::sweep::file::SweepFile;
 use crate::sweep::halving::ranked;
 use crate::sweep::score::{Score, Scorer};
 use crate::sweep::trial::{Trial, shown, trials};
 use crate::sweep::{SweepEnd, coordinates, run as run_trials};
 use clap::value_parser;
-use std::fs;
 use std::path::{Path, PathBuf};
 use toml::Value;
 
@@ -119,6 +118,11 @@ pub struct SweepArgs {
     pub json: bool,
 }
 
+/// The file that is locked by the process of a sweep.
+const LOCK: &str = "sweep.lock";
+/// The files of a sweep beside its trials.
+const FILES: [&str; 4] = ["sweep.toml", "trials.csv", "sweep.svg", LOCK];
+
 /// Runs the verb.
 ///
 /// # Errors
@@ -158,21 +162,25 @@ pub fn run(args: &SweepArgs) -> Result<(), Stop> {
     signals::install();
     activity::begin(Work::SettingUp);
     check_rungs(&file, &trials)?;
+    FILES.iter().try_for_each(|name| links::check_unnamed(&out.join(name)))?;
+    check_links(trials.iter().map(|trial| &trial.part), &out)?;
+    check_sizes(trials.iter().map(|trial| &trial.part))?;
+    make_folder(&out)?;
+    let _lock = Lock::take(&out.join(LOCK), &out)?;
     settle(trials.iter().map(|trial| &trial.part))?;
     trials.iter_mut().try_for_each(|trial| trial.part.look())?;
     say(&headline(&trials, &out));
-    fs::create_dir_all(&out).map_err(|error| cannot("create the folder", &out, &error))?;
     if let Some(text) = text {
-        output::write(&out.join("sweep.toml"), text.as_bytes())?;
+        output::write_own(&out.join("sweep.toml"), text.as_bytes())?;
     }
     let SweepArgs { device, python, save_every, jobs, .. } = args;
     let machine = Machine { device, python, save_every: *save_every, debug: false, jobs: *jobs };
     let (end, scores) = run_trials(&file, &mut trials, &scorer, machine, args.apart)?;
     let order = ranked(&(0..trials.len()).collect::<Vec<_>>(), &scores, file.goal);
-    output::write(&out.join("trials.csv"), csv(&trials, &scores, &scorer).as_bytes())?;
+    output::write_own(&out.join("trials.csv"), csv(&trials, &scores, &scorer).as_bytes())?;
     let title = format!("{} · {} trials", trials[0].part.name(), trials.len());
     let sheet = coordinates::draw(&title, &scorer.metric, &trials, &scores, file.goal);
-    output::write(&out.join("sweep.svg"), sheet.svg().as_bytes())?;
+    output::write_own(&out.join("sweep.svg"), sheet.svg().as_bytes())?;
     table(&trials, &scores, &order, &scorer).iter().for_each(|line| say(line));
     order.iter().for_each(|trial| output::say_line(&line(&trials[*trial], &scores[*trial])));
     let place = shell_quote(&out);

@@ -18,7 +18,7 @@ use crate::python::PythonArgs;
 use crate::ranks;
 use crate::recover::RecordedSession;
 use crate::run::{End, Pace, SeedRun, resume_command};
-use crate::run_folder::{self, RunFolder, default_name, file};
+use crate::run_folder::{self, RunFolder, default_name, file, links};
 use crate::run_settings::RunSettings;
 use crate::signals;
 use crate::study::arguments::Machine;
@@ -237,7 +237,7 @@ fn steps_of(session: &Session, seeds: usize) -> String {
 fn start(args: &TrainArgs) -> Result<(), Stop> {
     let mut plan = Plan::resolve(&args.request())?;
     if args.print_config {
-        say(plan.config_toml(plan.setup.seeds[0]).trim_end());
+        output::say_text(&plan.config_toml(plan.setup.seeds[0]));
         return Ok(());
     }
     run_folder::check_descriptors(plan.setup.seeds.len())?;
@@ -329,7 +329,10 @@ fn open_folders(args: &TrainArgs, setup: &Setup) -> Result<Vec<RunFolder>, Stop>
                 }
                 false => stop,
             };
-            seeds.iter().map(|seed| RunFolder::create(&out.join(name(*seed))).map_err(hint)).collect()
+            let folders: Vec<PathBuf> = seeds.iter().map(|seed| out.join(name(*seed))).collect();
+            folders.iter().try_for_each(|folder| links::check_below(out, folder))?;
+            folders.iter().filter(|folder| folder.is_dir()).try_for_each(|folder| run_folder::check_plain(folder))?;
+            folders.iter().map(|folder| RunFolder::create(folder).map_err(hint)).collect()
         }
     }
 }

@@ -8,6 +8,8 @@ use crate::outcome::Stop;
 use crate::score::{Budget, score_at};
 use toml::Value;
 
+/// The largest value that is compared.
+const LARGEST: f64 = 1e100;
 /// Runs without a value that are named one by one.
 const NAMED: usize = 3;
 
@@ -30,6 +32,7 @@ pub fn tasks(
         let here: Vec<(&Experiment, usize)> =
             all.iter().zip(places.iter().copied()).filter(|(one, _)| one.env() == env).collect();
         let metric_here = metric.unwrap_or(default);
+        here.iter().flat_map(|(one, _)| &one.runs).try_for_each(|run| check_sizes(run, metric_here))?;
         notes.extend(without_value(here.iter().flat_map(|(one, _)| &one.runs), metric_here));
         let task = task(&here, env, (metric_here, metric.is_none()), notes);
         // Methods that are not here have no runs.
@@ -44,6 +47,19 @@ pub fn tasks(
             .hint("wait for the first episode or evaluation, or name another --metric"));
     }
     Ok(tasks)
+}
+
+/// Refuses values whose differences, ratios or squares may be no numbers.
+fn check_sizes(run: &Run, metric: &str) -> Result<(), Stop> {
+    match run.curve(metric).iter().find(|(_, value)| value.abs() > LARGEST) {
+        Some((at, value)) => Err(Stop::user(format!(
+            "{} has {metric} = {value:e} at {}: nothing beyond {LARGEST:e} is compared",
+            run.folder.display(),
+            short_count(*at)
+        ))
+        .hint("leave that run out, or name another --metric")),
+        None => Ok(()),
+    }
 }
 
 /// A note on runs that have no value of `metric` and do not count, if there are some.

@@ -1,6 +1,7 @@
 //! Runs as they are read from their folders, each once.
 
 use super::{NAMES, show};
+use crate::agreement::SnapshotRun;
 use crate::metrics::{ENV_STEPS, Table as Metrics};
 use crate::outcome::Stop;
 use crate::progress::say;
@@ -59,6 +60,7 @@ impl Run {
             return Err(Stop::user(format!("{} has no metric `{metric}`", folder.display())).hint(hint));
         }
         let mut config = read_config(folder)?;
+        believe_snapshot(folder, &mut config);
         let seed = config.remove("seed");
         config.retain(|key, _| {
             !RunSettings::KEYS.contains(&key) || ["steps", "iterations", "from"].contains(&key) || NAMES.contains(&key)
@@ -97,6 +99,22 @@ fn read_config(folder: &Path) -> Result<Table, Stop> {
     let bytes = run_folder::read_own_text(&path)?;
     toml::from_str(&String::from_utf8_lossy(&bytes))
         .map_err(|error| Stop::user(format!("{} is no TOML: {}", path.display(), error.message())))
+}
+
+/// Puts the values of the folder's snapshot in place of those that the configuration has otherwise, and says so: the
+/// snapshot is what was trained.
+fn believe_snapshot(folder: &Path, config: &mut Table) {
+    let found = [file::LAST, file::BEST].into_iter().find_map(|name| Some((name, folder.join(name))).filter(exists));
+    let Some((name, run)) = found.and_then(|(name, path)| Some((name, SnapshotRun::read(&path)?))) else { return };
+    for (key, own, other) in run.differing(config) {
+        let path = folder.join(file::CONFIG);
+        say(&format!("note: {} has {key} = {other}, and {name} {key} = {own}: the snapshot counts", path.display()));
+        config.insert(key, own);
+    }
+}
+
+fn exists((_, path): &(&str, PathBuf)) -> bool {
+    path.is_file()
 }
 
 /// Tells whether one of two tables of metrics continues the other: over the steps that both have come to,

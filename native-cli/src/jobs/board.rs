@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 /// Without a terminal, a job says how far it is after each tenth of its steps, or after so long a silence.
 const SILENCE: Duration = Duration::from_secs(60);
+/// Between lines about a stop that is waited for.
+const STOPPING: Duration = Duration::from_secs(10);
 /// Columns of a name at most.
 const NAME: usize = 40;
 
@@ -36,6 +38,8 @@ pub struct Board {
     all: Option<(MultiProgress, ProgressBar)>,
     start: Instant,
     ended: usize,
+    /// The wait after Ctrl-C that was told of last.
+    waited: Duration,
     /// Lines of the jobs are printed, where lines are asked for.
     prints: bool,
 }
@@ -67,7 +71,7 @@ impl Board {
             }
             (all, sum)
         });
-        Self { rows, width, all, start: Instant::now(), ended: 0, prints: true }
+        Self { rows, width, all, start: Instant::now(), ended: 0, waited: Duration::ZERO, prints: true }
     }
 
     /// Keeps the jobs' lines of JSON from being printed: the command has others.
@@ -167,6 +171,17 @@ impl Board {
             let (ended, all) = (self.ended, self.rows.len());
             let taken = duration(self.start.elapsed().as_secs_f64());
             sum.set_message(format!("{ended} of {all} done, {running} training, {waiting} waiting  {taken}"));
+        }
+    }
+
+    /// Says from time to time how long a stop has been waited for.
+    pub(super) fn stopping(&mut self, waited: Duration, running: usize) {
+        if waited >= self.waited + STOPPING && running > 0 {
+            self.waited = waited;
+            let trainings =
+                if running == 1 { "1 training ends its iteration" } else { "trainings end their iterations" };
+            let count = if running == 1 { String::new() } else { format!("{running} ") };
+            self.above(&format!("stopping: {:.0} s since Ctrl-C; {count}{trainings}", waited.as_secs_f64()));
         }
     }
 

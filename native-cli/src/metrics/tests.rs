@@ -336,15 +336,29 @@ fn a_resume_looks_at_the_ends_of_long_files_only() {
 }
 
 #[test]
-#[cfg(target_os = "linux")]
 fn a_full_disk_is_a_failure_that_says_so() {
     let dir = scratch("metrics-full");
-    let folder = RunFolder::create(&dir).unwrap();
-    let mut log = MetricsLog::create(&folder, "").unwrap();
-    fs::remove_file(dir.join(file::CSV)).unwrap();
-    std::os::unix::fs::symlink("/dev/full", dir.join(file::CSV)).unwrap();
-    log.append(&row(1)).unwrap();
-    let error = log.flush().unwrap_err();
+    let error = cannot_keep(&dir.join(file::CSV), &io::ErrorKind::StorageFull.into(), "");
     assert_eq!(error.code, 1);
     assert!(error.hint.contains("free some space"), "{error:?}");
+}
+
+#[test]
+#[cfg(unix)]
+fn rows_are_not_written_through_a_link_that_appears_during_the_run() {
+    for name in [file::CSV, file::JSONL, file::EVENTS] {
+        let dir = scratch("metrics-link");
+        let folder = RunFolder::create(&dir.join("run")).unwrap();
+        let mut log = MetricsLog::create(&folder, "").unwrap();
+        for target in ["precious", "missing"] {
+            fs::write(dir.join("precious"), "whole").unwrap();
+            fs::remove_file(folder.join(name)).unwrap();
+            std::os::unix::fs::symlink(dir.join(target), folder.join(name)).unwrap();
+            log.append(&row(1)).unwrap();
+            let error = log.flush().unwrap_err();
+            assert!(error.code == 1 && error.message.contains("it is a link"), "{error:?}");
+            assert_eq!(fs::read(dir.join("precious")).unwrap(), b"whole");
+            assert!(!dir.join("missing").exists());
+        }
+    }
 }

@@ -5,9 +5,10 @@
 //! metrics go back to the snapshot before, and so does the policy.
 
 use super::{RunFolder, cannot_keep, file};
+use crate::disk;
 use crate::outcome::Stop;
-use crate::{atomic, disk};
 use std::fs;
+use std::path::Path;
 
 /// The name of the policy of a better evaluation after so many environment steps, until a snapshot follows.
 fn name(env_steps: u64) -> String {
@@ -18,6 +19,13 @@ fn name(env_steps: u64) -> String {
 fn steps_in(file: &str) -> Option<u64> {
     let steps = file.strip_prefix("best-")?.strip_suffix(".safetensors")?.parse().ok()?;
     (name(steps) == file).then_some(steps)
+}
+
+/// The names of better policies for which no snapshot is there yet.
+pub(super) fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| steps_in(name).is_some()).collect()
 }
 
 impl RunFolder {
@@ -36,22 +44,13 @@ impl RunFolder {
     /// # Errors
     /// [`Stop`] with code 1 if a file cannot be renamed or removed.
     pub fn settle_best(&self, env_steps: u64) -> Result<(), Stop> {
-        let entries = fs::read_dir(self.path()).map_err(|error| cannot_keep(&self.join(file::BEST), &error, ""))?;
-        let steps = |entry: fs::DirEntry| steps_in(&entry.file_name().to_string_lossy());
-        let mut better: Vec<u64> = entries.filter_map(|entry| steps(entry.ok()?)).collect();
+        let mut better: Vec<u64> = names(self.path()).iter().filter_map(|name| steps_in(name)).collect();
         better.sort_unstable();
         let best = better.iter().rposition(|steps| *steps <= env_steps).map(|last| better.remove(last));
         better.into_iter().try_for_each(|steps| self.remove(&name(steps)))?;
         let Some(better) = best.map(|steps| self.join(&name(steps))) else { return Ok(()) };
         let path = self.join(file::BEST);
-        // A link stays, and the file that it leads to is replaced.
-        let settled = match fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_symlink()) {
-            true => fs::read(&better)
-                .and_then(|policy| atomic::write(&path, &policy))
-                .and_then(|()| disk::remove_file(&better)),
-            false => disk::rename(&better, &path),
-        };
-        settled.map_err(|error| cannot_keep(&path, &error, ""))
+        disk::rename(&better, &path).map_err(|error| cannot_keep(&path, &error, ""))
     }
 }
 

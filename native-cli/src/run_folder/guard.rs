@@ -1,6 +1,6 @@
 //! Checks of a run folder before it is written in, and the error where it can be written no more.
 
-use super::{cannot, file, hint_for};
+use super::{best, cannot, file, hint_for, links};
 use crate::outcome::Stop;
 use std::fs::{self, File};
 use std::io;
@@ -61,42 +61,38 @@ pub fn is_of_run(path: &Path) -> bool {
     own || (below && place.is_file())
 }
 
-/// Refuses a folder in which another thing has the name of one of the run's files. A link to a file is one, but not for
-/// the lock: its file is emptied by whoever holds it.
-pub(super) fn check_plain(folder: &Path) -> Result<(), Stop> {
-    for name in file::ALL {
-        let path = folder.join(name);
-        let lock = name == file::LOCK;
-        let meta = match if lock { fs::symlink_metadata(&path) } else { fs::metadata(&path) } {
+/// Refuses a folder in which another thing has the name of one of the run's files or folders: a link is one, as it may
+/// lead to any file. The lock may have no other name either: its file is emptied by whoever holds it.
+///
+/// # Errors
+/// [`Stop`] with code 2 that names it.
+pub fn check_plain(folder: &Path) -> Result<(), Stop> {
+    let others = best::names(folder).into_iter().map(|name| (name, false));
+    let files = file::ALL.into_iter().map(|name| (name.to_owned(), false)).chain(others);
+    let folders = [file::SEGMENTS, file::KEPT].map(|name| (name.to_owned(), true));
+    for (name, is_folder) in files.chain(folders) {
+        let path = folder.join(&name);
+        let meta = match fs::symlink_metadata(&path) {
             Ok(meta) => meta,
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => return Err(cannot("read", &path, &error)),
         };
-        let found = if meta.is_dir() {
-            "a folder"
-        } else if meta.is_symlink() || (lock && has_other_names(&meta)) {
+        let found = if meta.is_symlink() || (name == file::LOCK && has_other_names(&meta)) {
             "a link"
-        } else if meta.is_file() {
+        } else if meta.is_dir() == is_folder && meta.is_file() != is_folder {
             continue;
+        } else if meta.is_dir() {
+            "a folder"
+        } else if meta.is_file() {
+            "a file"
         } else {
             "a device or a pipe"
         };
-        return Err(Stop::user(format!("{} is {found}, expected a file of the run", path.display()))
-            .hint("move it away and put the run's own file back, or start a new run in another folder"));
+        let own = if is_folder { "folder" } else { "file" };
+        return Err(Stop::user(format!("{} is {found}, expected a {own} of the run", path.display()))
+            .hint(format!("move it away and put the run's own {own} back, or start a new run in another folder")));
     }
-    for (name, of) in [(file::SEGMENTS, "segments"), (file::KEPT, "kept snapshots")] {
-        let path = folder.join(name);
-        match fs::metadata(&path) {
-            Ok(meta) if !meta.is_dir() => {
-                let message = format!("{} is no folder, expected that of the run's {of}", path.display());
-                return Err(Stop::user(message)
-                    .hint("move it away and put the run's own folder back, or start a new run in another folder"));
-            }
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(cannot("read", &path, &error)),
-            _ => {}
-        }
-    }
-    Ok(())
+    links::check_entries(folder)
 }
 
 #[cfg(unix)]

@@ -150,6 +150,37 @@ fn a_lock_that_is_a_link_empties_no_other_file() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_run_folder_with_a_link_is_not_written_in() {
+    let dir = scratch("planted-links");
+    let run = dir.join("run");
+    fs::create_dir_all(run.join(file::SEGMENTS)).unwrap();
+    fs::create_dir(run.join(file::KEPT)).unwrap();
+    fs::create_dir(dir.join("folder")).unwrap();
+    let below = ["segments/memory.transitions-0.rows", "snapshots/512.safetensors", "best-512.safetensors"];
+    for name in file::ALL.into_iter().chain(below).chain([file::SEGMENTS, file::KEPT]) {
+        let path = run.join(name);
+        let _ = fs::remove_dir(&path);
+        for target in ["file", "missing", "folder"] {
+            fs::write(dir.join("file"), "precious").unwrap();
+            std::os::unix::fs::symlink(dir.join(target), &path).unwrap();
+            for error in [RunFolder::create(&run).unwrap_err(), RunFolder::open(&run).unwrap_err()] {
+                assert_eq!(error.code, 2, "{name}");
+                assert!(error.message.contains(&format!("{name} is a link")), "{}", error.message);
+                assert!(error.hint.contains("move it away"), "{}", error.hint);
+            }
+            assert_eq!(fs::read(dir.join("file")).unwrap(), b"precious", "{name}");
+            assert!(!dir.join("missing").exists() && fs::read_dir(dir.join("folder")).unwrap().count() == 0, "{name}");
+            assert!(name == file::LOCK || !run.join(file::LOCK).exists(), "nothing is written before");
+            fs::remove_file(&path).unwrap();
+        }
+    }
+    // The folder itself may be a link.
+    std::os::unix::fs::symlink(&run, dir.join("linked")).unwrap();
+    RunFolder::open(&dir.join("linked")).unwrap();
+}
+
+#[test]
 fn a_fresh_start_removes_what_a_killed_one_left() {
     let dir = scratch("fresh");
     fs::write(dir.join(".last.safetensors.quickstudy-tmp7"), "half").unwrap();

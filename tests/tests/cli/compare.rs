@@ -263,3 +263,18 @@ fn random_scores_are_those_of_the_benchmarks() {
         assert!(row.contains(&format!("| {:.1} |", known.random)), "{name}: {row}");
     }
 }
+
+#[test]
+fn returns_without_a_mean_are_refused() {
+    let dir = sandbox();
+    for (seed, value) in [1e308, -1e308, 1e308].into_iter().enumerate() {
+        make_run(&dir, &format!("r/{seed}"), &config("ppo", "cartpole", seed), &[(100.0, 1.0), (200.0, value)]);
+    }
+    for command in ["compare r", "compare r --json", "report r"] {
+        let refused = dir.run(command);
+        expect_user_error(&refused, &["r/0 has eval/return_mean = 1e308 at 200", "hint: leave that run out"]);
+        assert!(!refused.out.contains("inf") && !refused.out.contains("NaN"), "{refused:?}");
+    }
+    expect_user_error(&dir.run("plot r"), &["1e308 cannot be drawn", "hint: leave that run out"]);
+    assert!(!dir.join("curves.svg").exists() && !dir.join("report.html").exists());
+}

@@ -179,6 +179,35 @@ fn names_from_files_do_not_reach_the_terminal_as_they_are() {
 }
 
 #[test]
+#[cfg(unix)]
+fn names_of_folders_are_shown_on_one_line() {
+    let dir = sandbox();
+    assert_eq!(dir.run(&format!("{SHORT} --out r")).code, Some(0));
+    let name = "evil\nerror: all is well\tx\u{1b}[31m\u{202e}";
+    fs::rename(dir.join("r"), dir.join(name)).unwrap();
+    for arguments in [
+        ["eval", name, "--episodes=2"],
+        ["eval", name, "--csv=none/x"],
+        ["train", "--resume", name],
+        ["train", "--steps=5k", "--resume"],
+        ["plot", name, "--log-x"],
+        ["export", name, "-oone.safetensors"],
+        ["compare", name, "--metric=nothing/x"],
+        ["compare", name, "--metric=eval/return_mean"],
+    ] {
+        let mut command = dir.command("");
+        command.args(arguments);
+        if arguments[2] == "--resume" {
+            command.arg(name);
+        }
+        let finished = Finished::from(command.output().unwrap());
+        let said = finished.out + &finished.err;
+        assert!(said.lines().all(|line| !line.starts_with("error: all is well")), "{arguments:?}: {said}");
+        assert!(!said.contains(|c: char| (c.is_control() && c != '\n') || c == '\u{202e}'), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
 fn files_of_a_run_are_replaced_only_where_that_is_asked_for() {
     let dir = sandbox();
     assert_eq!(dir.run(&format!("{SHORT} --out r")).code, Some(0));

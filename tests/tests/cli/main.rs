@@ -6,6 +6,7 @@
 use quickstudy_tests::process::{Finished, Sandbox};
 
 mod added;
+mod agreement;
 mod apart;
 mod commands;
 mod compare;
@@ -22,6 +23,7 @@ mod iterations;
 mod json;
 mod kept;
 mod kills;
+mod links;
 mod memory;
 mod models;
 mod particles;

@@ -29,8 +29,8 @@ fn of_run(dir: &Sandbox, folder: &str) -> BTreeMap<String, Vec<u8>> {
 }
 
 fn folders(dir: &Sandbox) -> Vec<String> {
-    let mut found: Vec<String> =
-        fs::read_dir(dir.join("s")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let names = fs::read_dir(dir.join("s")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut found: Vec<String> = names.filter(|name| !name.starts_with('.')).collect();
     found.sort();
     found
 }
@@ -182,4 +182,31 @@ fn mistakes_are_found_before_anything_is_trained() {
     expect_user_error(&other, &["s/cartpole-cem-s0 holds a run with n_samples = ", ", not n_samples = 9"]);
     let longer = dir.run("train cem,nop --env cartpole --steps 400 --out s");
     expect_user_error(&longer, &["holds a run with steps = 300, not steps = 400", "choose another --out"]);
+}
+
+#[test]
+fn a_study_that_is_given_twice_at_once_is_refused_by_name() {
+    let dir = sandbox();
+    let long = "train ppo,a2c --env cartpole --steps 100M --threads 2 --eval-every 0 --set hidden=[8] --out s";
+    let sweep = "sweep --algorithm ppo --env cartpole --steps 100M --threads 2 --set hidden=[8] --set gamma=0.9,0.99 \
+                 --out w";
+    for (command, lock, place) in [(long, "s/.cartpole-ppo-s0.lock", "s/cartpole-ppo-s0"), (sweep, "w/sweep.lock", "w")]
+    {
+        let mut first = dir.start(command);
+        let held = || fs::read_to_string(dir.join(lock)).is_ok_and(|text| text.contains("since"));
+        assert!(quickstudy_tests::process::wait_until(std::time::Duration::from_secs(60), held), "{command}");
+        let owner = format!("another process (pid {}, since ", first.id());
+        let second = dir.run(command);
+        expect_user_error(&second, &[&owner, &format!(" is writing in {place}"), "wait for it, stop it"]);
+        // Another study may be at work beside it.
+        if command == long {
+            done(
+                &dir,
+                "train ppo --env cartpole --seed 1..3 --jobs 1 --steps 64 --eval-every 0 --set hidden=[8] --out s",
+            );
+        }
+        first.kill().unwrap();
+        first.wait().unwrap();
+        assert!(!held() || fs::File::open(dir.join(lock)).unwrap().try_lock().is_ok(), "a dead process holds nothing");
+    }
 }

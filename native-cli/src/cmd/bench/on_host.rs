@@ -14,7 +14,8 @@ use crate::progress::say;
 /// environments.
 pub(super) fn environments(place: &HostPlace, envs: usize, seconds: f64) -> Result<f64, Stop> {
     let name = &place.spec().name;
-    say(&format!("\n{:<50}{:>12}{:>16}", "environment of the host, random actions", "steps/s", "µs, all of them"));
+    say("");
+    say(&format!("{:<50}{:>12}{:>16}", "environment of the host, random actions", "steps/s", "µs, all of them"));
     let size = FleetSize { tasks: 1, envs_per_task: envs, horizon: place.spec().horizon };
     let mut executor = place.executor(size)?;
     let speed = pollster::block_on(stepping(&mut *executor, seconds))?;

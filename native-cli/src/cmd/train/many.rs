@@ -4,6 +4,7 @@ use super::TrainArgs;
 use crate::jobs::{self, Board, Job, JobEnd};
 use crate::known;
 use crate::outcome::Stop;
+use crate::output;
 use crate::progress::say;
 use crate::ranks;
 use crate::run_folder::shell_quote;
@@ -30,10 +31,13 @@ pub(super) fn train(args: &TrainArgs, pairs: &[Pair]) -> Result<(), Stop> {
     if args.print_config {
         for part in &parts {
             say(&format!("# {}", part.name()));
-            say(&part.plan.config_toml(part.plan.setup.seeds[0]));
+            output::say_text(&(part.plan.config_toml(part.plan.setup.seeds[0]) + "\n"));
         }
         return Ok(());
     }
+    study::check_links(&parts, &out)?;
+    study::check_sizes(&parts)?;
+    let _locks = study::take(&parts, &out)?;
     study::settle(&parts)?;
     parts.iter_mut().try_for_each(StudyPart::look)?;
     // However many jobs there will be, each gets its share of the machine.

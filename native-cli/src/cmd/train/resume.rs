@@ -9,12 +9,13 @@ mod unbegun;
 
 use super::{TrainArgs, folders_of, headline, steps_of, train};
 use crate::activity::{self, Work};
+use crate::agreement;
 use crate::config;
 use crate::device::time_of_training;
 use crate::known;
 use crate::outcome::Stop;
 use crate::progress::{grouped, say};
-use crate::run_folder;
+use crate::run_folder::{self, links};
 use crate::segments;
 use crate::signals;
 use crate::ticker::Ticker;
@@ -31,6 +32,11 @@ pub(super) fn resume(args: &TrainArgs) -> Result<(), Stop> {
     activity::begin(Work::SettingUp);
     let paths = named(args)?;
     run_folder::check_descriptors(paths.len())?;
+    // All of them before one is locked.
+    for folder in paths.iter().filter(|path| path.is_dir()) {
+        run_folder::check_plain(folder)?;
+        agreement::check(folder)?;
+    }
     let ticker = Ticker::new(None);
     let Opened { mut sources, unbegun } = source::open(&paths)?;
     let first = sources.first().map(|(_, source)| source.read().map(|file| (file, reader(source)))).transpose()?;
@@ -84,6 +90,7 @@ fn named(args: &TrainArgs) -> Result<Vec<PathBuf>, Stop> {
     let mut seen = HashSet::new();
     for path in &args.resume {
         for run in run_folder::find_started(path).unwrap_or_else(|_| vec![path.clone()]) {
+            links::check_below(path, &run)?;
             if args.out.is_some() && !run.is_file() {
                 let message = format!("{} goes on where it is, and --out names another folder", run.display());
                 return Err(Stop::user(message)
