@@ -55,6 +55,8 @@ pub enum Error {
         key: String,
         /// Says what is wrong with its value and what to do.
         problem: String,
+        /// A whole number that would work in its place, where one is known.
+        instead: Option<usize>,
     },
     /// A name that is not known.
     #[error("unknown {kind} `{name}`{}", Suggestion(.suggestion))]
@@ -211,7 +213,12 @@ impl Error {
 
     /// A setting with a bad value.
     pub fn config(key: impl Into<String>, problem: impl Into<String>) -> Self {
-        Error::Config { key: key.into(), problem: problem.into() }
+        Error::Config { key: key.into(), problem: problem.into(), instead: None }
+    }
+
+    /// A setting with a bad value, in whose place this number would work.
+    pub(crate) fn config_instead(key: impl Into<String>, problem: impl Into<String>, instead: usize) -> Self {
+        Error::Config { key: key.into(), problem: problem.into(), instead: Some(instead) }
     }
 
     /// An executor's environment of that name has many tasks, and an algorithm trains on one.

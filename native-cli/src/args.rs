@@ -78,8 +78,8 @@ pub fn seeds(text: &str) -> Result<Vec<u64>, String> {
     for part in text.split(',') {
         let (from, to) = match part.split_once("..") {
             None => {
-                all.push(one(part)?);
-                continue;
+                let seed = one(part)?;
+                (seed, seed.checked_add(1).ok_or_else(|| format!("a seed is at most {}, got {seed}", i64::MAX))?)
             }
             Some((from, to)) => match to.strip_prefix('=') {
                 Some(to) => (one(from)?, one(to)?.checked_add(1).ok_or_else(wrong)?),
@@ -89,8 +89,9 @@ pub fn seeds(text: &str) -> Result<Vec<u64>, String> {
         if to <= from {
             return Err(format!("the range `{part}` is empty: its end is not included"));
         }
-        if to - from > MAX_SEEDS {
-            return Err(format!("at most {MAX_SEEDS} seeds in one command, got {}", to - from));
+        let asked = (to - from).saturating_add(all.len() as u64);
+        if asked > MAX_SEEDS {
+            return Err(format!("at most {MAX_SEEDS} seeds in one command, got {asked}"));
         }
         all.extend(from..to);
     }

@@ -12,7 +12,7 @@ use toml::Table;
 /// else fits either.
 #[must_use]
 pub fn instead(error: &Error, algorithm: &AlgorithmDef, env: &EnvSpec, layers: &[Layer]) -> Option<String> {
-    let Error::Config { key, problem } = error else { return None };
+    let Error::Config { key, problem, .. } = error else { return None };
     if !problem.contains(&format!("`{}`", env.name)) {
         return None;
     }

@@ -11,6 +11,7 @@ use crate::run_folder::{self, file, shell_quote};
 use crate::signals;
 use quickstudy_core::train::{Length, snapshot_progress};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 use toml::Table;
 
@@ -21,10 +22,7 @@ pub struct PlannedRun {
     pub seed: u64,
     /// Its folder.
     pub folder: PathBuf,
-    /// Its length.
-    length: Length,
-    config: Table,
-    keep: Keep,
+    plan: Rc<Plan>,
 }
 
 /// How far a run has come.
@@ -45,11 +43,14 @@ const SAVING: Duration = Duration::from_secs(60);
 impl PlannedRun {
     /// The run of a plan with this seed.
     #[must_use]
-    pub fn of(plan: &Plan, seed: u64, folder: PathBuf) -> Self {
+    pub fn of(plan: &Rc<Plan>, seed: u64, folder: PathBuf) -> Self {
+        Self { seed, folder, plan: plan.clone() }
+    }
+
+    /// Its configuration, which is made only where there is one to compare it with: a sweep has thousands of runs.
+    fn config(&self) -> Table {
         // What the plan has rendered is TOML.
-        let config = toml::from_str(&plan.config_toml(seed)).unwrap_or_default();
-        let keep = plan.run.keep_snapshots(&plan.setup);
-        Self { seed, folder, length: plan.setup.length(), config, keep }
+        toml::from_str(&self.plan.config_toml(self.seed)).unwrap_or_default()
     }
 
     /// Finds out how far the run has come.
@@ -57,7 +58,7 @@ impl PlannedRun {
     /// # Errors
     /// [`Stop`] with code 2 if its folder holds a run with other settings, one that cannot go on, or cannot be read.
     pub fn stage(&self) -> Result<RunStage, Stop> {
-        let path = self.folder.join(file::CONFIG);
+        let (path, length) = (self.folder.join(file::CONFIG), self.plan.setup.length());
         if !run_folder::is_started(&self.folder) || !path.exists() {
             return Ok(RunStage::Missing);
         }
@@ -71,19 +72,19 @@ impl PlannedRun {
                 Stop { message: format!("{}: {}", path.display(), stop.message), ..stop }
             })?;
             // A run may have gone on for longer than this command asks for.
-            let finished = [found.length, self.length].iter().all(|length| found.has_made(*length) == Some(true));
+            let finished = [found.length, length].iter().all(|length| found.has_made(*length) == Some(true));
             return Ok(match found.steps {
                 Some(_) if finished => RunStage::Finished,
                 made => RunStage::Begun(made.unwrap_or(0)),
             });
         }
         let rows = History::load(&self.folder, u64::MAX).unwrap_or_default();
-        let enough = match self.length {
+        let enough = match length {
             Length::Preset => true,
             Length::Steps(steps) => rows.steps() >= steps,
             Length::Iterations(iterations) => History::iterations(&self.folder).is_ok_and(|made| made >= iterations),
         };
-        match (rows.steps(), self.keep) {
+        match (rows.steps(), self.plan.run.keep_snapshots(&self.plan.setup)) {
             (0, _) => Ok(RunStage::Missing),
             (_, Keep::None) if enough => Ok(RunStage::Finished),
             _ => {
@@ -100,15 +101,14 @@ impl PlannedRun {
         let found: Table = toml::from_str(&String::from_utf8_lossy(&bytes))
             .map_err(|error| Stop::user(format!("{} is no TOML: {}", path.display(), error.message())))?;
         // Other settings may follow from the number of steps.
-        let steps = "steps".to_owned();
-        let keys = std::iter::once(&steps).chain(self.config.keys()).chain(found.keys());
+        let (config, steps) = (self.config(), "steps".to_owned());
+        let keys = std::iter::once(&steps).chain(config.keys()).chain(found.keys());
         // A source may be named by its folder or by its snapshot.
-        let differs = |key: &&String| *key != "from" && self.config.get(*key) != found.get(*key);
+        let differs = |key: &&String| *key != "from" && config.get(*key) != found.get(*key);
         let Some(key) = keys.into_iter().find(differs) else { return Ok(()) };
         let value =
             |table: &Table| table.get(key).map_or_else(|| format!("no {key}"), |value| format!("{key} = {value}"));
-        let message =
-            format!("{} holds a run with {}, not {}", self.folder.display(), value(&found), value(&self.config));
+        let message = format!("{} holds a run with {}, not {}", self.folder.display(), value(&found), value(&config));
         Err(Stop::user(message).hint("choose another --out, or give the command that made this folder"))
     }
 

@@ -51,9 +51,7 @@ impl RecordedSession {
                 Err(stop) if stop.lost && in_vain < 2 => stop,
                 // Debug mode has named the operation already, and would name the same one again.
                 Err(stop) if self.debug && stop.code == NON_FINITE => {
-                    return Err(stop.hint(
-                        "the last snapshot is intact; train with other settings, such as a lower learning rate",
-                    ));
+                    return Err(stop.hint("the last snapshot is intact"));
                 }
                 ended => return ended,
             };

@@ -16,12 +16,13 @@ use crate::run_folder::{self, Lock, default_name, links};
 use arguments::Common;
 use parts::Pair;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// An algorithm on an environment, with its runs.
 #[derive(Debug)]
 pub struct StudyPart {
     /// Algorithm, environment and settings.
-    pub plan: Plan,
+    pub plan: Rc<Plan>,
     /// A run per seed.
     pub runs: Vec<PlannedRun>,
     /// How far each run has come.
@@ -34,10 +35,10 @@ impl StudyPart {
     /// # Errors
     /// [`Stop`] with code 2 that names the pair, if it cannot be trained.
     pub fn resolve(request: &Request, pair: &Pair, out: &Path) -> Result<Self, Stop> {
-        let plan = Plan::resolve(&pair.request(request)).map_err(|stop| {
+        let plan = Rc::new(Plan::resolve(&pair.request(request)).map_err(|stop| {
             let message = format!("{} on {}: {}", pair.algorithm, pair.env, stop.message);
             Stop { message, ..stop }
-        })?;
+        })?);
         let setup = &plan.setup;
         let folder = |seed: u64| out.join(default_name(&setup.env.spec().name, setup.algorithm.name, seed));
         let runs: Vec<PlannedRun> =

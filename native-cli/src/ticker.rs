@@ -14,8 +14,8 @@ const LOOK: Duration = Duration::from_secs(1);
 const LONG: Duration = Duration::from_secs(2);
 /// The longest silence without a terminal.
 pub const SILENCE: Duration = Duration::from_secs(30);
-/// The longest silence without a terminal before training.
-const SETTING_UP: Duration = Duration::from_secs(5);
+/// The longest silence before training, where a user wants to know whether anything happens at all.
+const SETTING_UP: Duration = Duration::from_secs(2);
 
 /// Where to show what goes on; gets the text.
 type Show = Box<dyn Fn(&str) + Send>;

@@ -44,6 +44,12 @@ SPACES = {
     "tuple": spaces.Tuple((spaces.Discrete(2), spaces.Box(0, 1, (1,), np.float32))),
     "picture": spaces.Box(0, 255, (4, 4, 3), np.uint8),
     "large": spaces.Box(0, 255, (96, 96, 3), np.uint8),
+    "large_floats": spaces.Box(0, 1, (120, 120, 3), np.float32),
+    "large_vector": spaces.Box(0, 1, (20_000,), np.float32),
+    "huge_discrete": spaces.Discrete(10**9),
+    "huge_multidiscrete": spaces.MultiDiscrete([10**9, 10**9]),
+    "huge_multibinary": spaces.MultiBinary(10**9),
+    "huge_dict": spaces.Dict({"a": spaces.Discrete(10**9), "b": spaces.Discrete(2)}),
     "sequence": spaces.Sequence(spaces.Discrete(2)),
     "text": spaces.Text(3),
 }

@@ -1029,7 +1029,7 @@ export interface DdpgConfig {
   iteration_steps?: number;
   /** noise on actions. Values: gaussian, ornstein_uhlenbeck; default "ornstein_uhlenbeck". */
   noise?: "gaussian" | "ornstein_uhlenbeck";
-  /** θ of the process: how strongly it is drawn back to 0. Values: 0 or more; default 0.15. */
+  /** θ of the process: how strongly it is drawn back to 0. Values: 0 to 2 / noise_dt; default 0.15. */
   noise_theta?: number;
   /** time of a step in the process. Values: > 0; default 1.0. */
   noise_dt?: number;

@@ -1,4 +1,4 @@
-LARGEST = 64 * 64 * 3  # numbers of a picture that is taken as a vector
+LARGEST = 64 * 64 * 3  # numbers of an observation or an action; each option of a choice is one
 
 
 class Unfit(Exception):
@@ -61,6 +61,18 @@ def vectors(np, space):
         return all.reshape((n, *shape)).astype(dtype)
 
     return kind, split
+
+
+def count_of(np, spaces, action):
+    """How many numbers a policy has for an action: those of a vector, and one for each option of a choice."""
+    if isinstance(action, spaces.Discrete):
+        return int(action.n)
+    if isinstance(action, spaces.MultiDiscrete):
+        return sum(map(int, np.ravel(action.nvec)))
+    size = 1
+    for length in action.shape or ():
+        size *= int(length)
+    return 2 * size if isinstance(action, spaces.MultiBinary) else size
 
 
 def form_of(np, spaces, action):
@@ -129,12 +141,10 @@ class GymnasiumSource:
             raise Unfit(f"observations are of the space {type(seen).__name__}, which is no vector of numbers")
         self.space, self.observations = seen, int(spaces.utils.flatdim(seen))
         self.notes = []
-        if isinstance(seen, spaces.Box) and seen.dtype == np.uint8 and len(seen.shape) > 1:
-            if self.observations > LARGEST:
-                raise Unfit(
-                    f"observations are pictures {seen.shape} of {self.observations} numbers, more than {LARGEST}; "
-                    "wrap the environment to make them smaller"
-                )
+        picture = isinstance(seen, spaces.Box) and len(seen.shape) > 1 and seen.dtype == np.uint8
+        self.check_size("observations", f"pictures {seen.shape}" if picture else seen, self.observations)
+        self.check_size("actions", action, count_of(np, spaces, action))
+        if picture:
             self.notes.append(f"pictures {seen.shape} are taken as vectors of {self.observations} numbers")
         if self.observations == 0:
             raise Unfit("observations have no numbers")
@@ -182,6 +192,15 @@ class GymnasiumSource:
         if self.actions == 0:
             raise Unfit("actions have no numbers")
         self.form = form_of(np, spaces, action)
+
+    def check_size(self, what, space, numbers):
+        """Refuses what would take minutes and all memory to set up, before any array of that size is made."""
+        if numbers > LARGEST:
+            shown = " ".join(str(space).split())
+            raise Unfit(
+                f"{what} are {shown[:100]} of {numbers} numbers, more than {LARGEST}; wrap the environment to make them "
+                "smaller"
+            )
 
     def probe(self, env):
         """Plays one step: which infos there are is known only then."""

@@ -4,7 +4,8 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::engine::lockstep::Lockstep;
-use super::{ActionSpace, EnvDef};
+use super::row_fault::{FINITE, RowFault, fits};
+use super::{ActionSpace, EnvDef, held_actions};
 use crate::backend::cpu::simd::isa::Isa;
 use crate::rng::{Threefry, fold_in, key_from_seed};
 use crate::{Error, Result};
@@ -91,7 +92,8 @@ fn fail<T>(detail: impl Into<String>) -> std::result::Result<T, (Outcome, String
 }
 
 /// Checks an environment: finite and in its ranges, deterministic, the same in one lane and in many and in a traced
-/// program, `f32` near `f64`, ends and time limits apart, drawable, and unharmed by any action.
+/// program, `f32` near `f64`, ends and time limits apart, drawable, and unharmed by any action, also by those that stay
+/// at the ends of their ranges, or beyond, for whole episodes.
 ///
 /// `now` returns seconds (the core has no clock); with it, wide instruction sets are also timed against the baseline,
 /// which shows functions that were not inlined. A panic inside the environment is a failed check.
@@ -121,6 +123,7 @@ pub fn check_env(env: &EnvDef, now: Option<&dyn Fn() -> f64>) -> Report {
     add("lanes", &mut || lanes(env));
     add("traced program", &mut || traced(env));
     add("f32 and f64", &mut || precision(env));
+    add("held actions", &mut || held_actions::play(env).map_err(|problem| (Outcome::Failed, problem)));
     add("any action", &mut || any_action(env));
     add("draw", &mut || draw(env));
     if let Some(now) = now {
@@ -178,30 +181,6 @@ fn tasks(env: &EnvDef) -> Verdict {
     Ok(format!("{} different tasks of {COUNT}", distinct.len()))
 }
 
-/// Tells whether a number is finite and in its range, to within rounding.
-fn fits(dim: &super::Dim, x: f64) -> bool {
-    let slack = |bound: f64| if bound.is_finite() { 1e-5 * (1.0 + bound.abs()) } else { 0.0 };
-    x.is_finite() && x >= dim.low - slack(dim.low) && x <= dim.high + slack(dim.high)
-}
-
-/// The remedy for numbers that are not finite.
-const FINITE: &str =
-    "divide by nothing that can be 0, and give `sqrt`, `ln` and `exp` what `max`, `min` or `clamp` has limited";
-
-/// The first number of an observation that is not finite or leaves its range (by more than rounding), after so many
-/// steps, and the remedy.
-fn outside(env: &EnvDef, observation: &[f32], when: &str) -> Option<String> {
-    env.spec().observation.iter().zip(observation.chunks(COUNT)).find_map(|(dim, lanes)| {
-        let bad = lanes.iter().find(|x| !fits(dim, f64::from(**x)))?;
-        let (name, low, high) = (&dim.name, dim.low, dim.high);
-        let remedy = match bad.is_finite() {
-            true => format!("clamp it or use `Dim::unbounded(\"{name}\")`"),
-            false => FINITE.to_owned(),
-        };
-        Some(format!("observation `{name}` is {bad} {when}, and its range is {low} to {high}; {remedy}"))
-    })
-}
-
 fn resets(env: &EnvDef) -> Verdict {
     let (first, again) = (start(env, Isa::detect()), start(env, Isa::detect()));
     if Lockstep::words(&first.state) != Lockstep::words(&again.state) {
@@ -210,8 +189,8 @@ fn resets(env: &EnvDef) -> Verdict {
     if let Some(bad) = first.state.iter().find(|x| !x.is_finite()) {
         return fail(format!("a first state has the number {bad}; in `reset`, {FINITE}"));
     }
-    if let Some(problem) = outside(env, &first.observation, "after a reset") {
-        return fail(problem);
+    if let Some(RowFault { number, remedy, .. }) = RowFault::of_observation(env, &first.observation, COUNT) {
+        return fail(format!("{number} after a reset{remedy}"));
     }
     let lane = |i: usize| first.state.iter().skip(i).step_by(COUNT).map(|x| x.to_bits()).collect::<Vec<_>>();
     let distinct: std::collections::HashSet<_> = (0..COUNT).map(lane).collect();
@@ -240,16 +219,8 @@ fn walk(
 fn steps(env: &EnvDef) -> Verdict {
     let (mut low, mut high) = (f32::INFINITY, f32::NEG_INFINITY);
     walk(env, |t, rows| {
-        let when = format!("after {} steps", t + 1);
-        for (what, numbers) in [("a state has", &rows.state), ("the reward is", &rows.reward)] {
-            if let Some(bad) = numbers.iter().find(|x| !x.is_finite()) {
-                return fail(format!("{what} {bad} {when}; in `step`, {FINITE}"));
-            }
-        }
-        if let Some(problem) =
-            [&rows.last_observation, &rows.observation].into_iter().find_map(|x| outside(env, x, &when))
-        {
-            return fail(problem);
+        if let Some(RowFault { number, remedy, .. }) = RowFault::of_step(env, rows) {
+            return fail(format!("{number} after {} steps{remedy}", t + 1));
         }
         for &r in &rows.reward {
             (low, high) = (low.min(r), high.max(r));

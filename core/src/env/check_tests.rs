@@ -67,7 +67,7 @@ fn report(fault: Fault) -> Report {
 fn a_sound_environment_passes_every_check() {
     let report = report(Fault::None);
     assert!(report.checks.iter().all(|c| c.outcome == Outcome::Passed), "{report}");
-    assert_eq!(report.checks.len(), 10);
+    assert_eq!(report.checks.len(), 11);
     assert!(report.to_string().starts_with("environment walk\n  spec"), "{report}");
     assert!(report.into_result().is_ok());
 }
@@ -109,6 +109,77 @@ fn failures_print_as_sentences_with_a_remedy() {
     }
     let several = report(Fault::Random).into_result().unwrap_err().to_string();
     assert!(several.matches("the check `").count() > 1 && several.contains("; and the check `"), "{several}");
+}
+
+/// A number that pushes add up to, with a fault that random pushes do not meet.
+#[derive(Clone, Copy, PartialEq)]
+enum Pushed {
+    Sound,
+    /// −∞ for the strongest push.
+    Logarithm,
+    /// NaN far away.
+    Root,
+    /// An observation that leaves its range far away.
+    Range,
+    /// Infinite for pushes beyond their range.
+    Exponential,
+}
+
+impl Env for Pushed {
+    type State<R: Real> = [R; 1];
+    fn spec(&self) -> EnvSpec {
+        let push = ActionSpace::continuous(vec![Dim::new("push", -1.0, 1.0)]);
+        EnvSpec::new("pushed", vec![Dim::new("x", -200.0, 200.0)], push, 300)
+    }
+    #[inline(always)]
+    fn reset<R: Real>(&self, _task: &[R], rng: &mut Draws<R>) -> [R; 1] {
+        [rng.range(-1.0, 1.0)]
+    }
+    #[inline(always)]
+    fn step<R: Real>(&self, [x]: [R; 1], action: &[R], _task: &[R], _rng: &mut Draws<R>) -> Step<R, Self> {
+        let push = action[0].clamp(-1.0, 1.0);
+        let moved = x + push;
+        let next = if *self == Pushed::Range { moved } else { moved.clamp(-200.0, 200.0) };
+        let reward = match self {
+            Pushed::Sound | Pushed::Range => push,
+            Pushed::Logarithm => (R::lit(1.0) - push).log(),
+            Pushed::Root => (R::lit(150.0) - next).sqrt(),
+            Pushed::Exponential => (action[0] * 40.0).exp(),
+        };
+        Step { next: [next], reward, terminated: R::Mask::splat(false) }
+    }
+    #[inline(always)]
+    fn observe<R: Real>(&self, [x]: &[R; 1], _task: &[R], out: &mut [R]) {
+        out[0] = *x;
+    }
+    fn draw(&self, state: &[f32], _task: &[f32]) -> Scene {
+        Scene::new([-1.0, 1.0, -1.0, 1.0]).with(Shape::circle([state[0], 0.0], 0.1, Color::INK))
+    }
+}
+
+#[test]
+fn actions_that_are_held_for_whole_episodes_must_lead_to_finite_numbers_in_their_ranges() {
+    assert!(check_env(&EnvDef::new(Pushed::Sound).unwrap(), None).passed());
+    let within = "of an episode with actions at the ends of their ranges (all numbers held at their highest; the last \
+                  one was `push` = 1)";
+    for (env, says) in [
+        (Pushed::Logarithm, ["the reward is -inf at step 1 of an episode", within, "; in `step`, divide by nothing"]),
+        (Pushed::Root, ["the reward is NaN at step 1", within, "; in `step`, divide by nothing"]),
+        (Pushed::Range, ["observation `x` is 20", within, ", and its range is -200 to 200; clamp it or use `Dim::"]),
+        (
+            Pushed::Exponential,
+            [
+                "the reward is inf at step 1 of an episode with actions beyond their ranges",
+                "the last one was `push` = 3",
+                ", or limit the action by `clamp` first",
+            ],
+        ),
+    ] {
+        let report = check_env(&EnvDef::new(env).unwrap(), None);
+        let failed: Vec<_> = report.checks.iter().filter(|check| check.outcome == Outcome::Failed).collect();
+        assert!(failed.len() == 1 && failed[0].name == "held actions", "{report}");
+        assert!(says.iter().all(|part| failed[0].detail.contains(part)), "{report}");
+    }
 }
 
 #[test]

@@ -47,9 +47,13 @@ mod def;
 mod draws;
 mod engine;
 mod fields;
+#[cfg(all(feature = "standalone", not(target_arch = "wasm32")))]
+mod held_actions;
 #[cfg(any(test, feature = "guest", feature = "modules"))]
 mod module;
 mod real;
+#[cfg(all(feature = "standalone", not(target_arch = "wasm32")))]
+mod row_fault;
 mod scene;
 mod spec;
 mod tasks;

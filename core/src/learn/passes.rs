@@ -33,6 +33,11 @@ impl Split {
     }
 }
 
+/// The divisor of `all` that is nearest to `wanted`: how many parts of equal size there can be.
+pub(crate) fn nearest_divisor(all: usize, wanted: usize) -> usize {
+    (1..=all).filter(|d| all.is_multiple_of(*d)).min_by_key(|d| d.abs_diff(wanted)).unwrap_or(1)
+}
+
 /// Passes over rows of data in minibatches, each pass in another order.
 #[derive(Clone, Copy, Debug)]
 pub struct Passes {

@@ -403,7 +403,8 @@ fn mean_kl(meta: &MetaLoss) -> Tensor {
 /// This is the rule of ProMP's published code, and of PPO's adaptive penalty, arXiv:1707.06347, sec. 4.
 fn adapted_coef(coef: Tensor, kl: Tensor, target: f64) -> Tensor {
     let (low, high) = (Tensor::constant_f32(target / 1.5), Tensor::constant_f32(target * 1.5));
-    kl.lt(low).select(coef * 0.5, kl.gt(high).select(coef * 2.0, coef))
+    // Single precision has no numbers behind a hundred halvings or doublings, and from 0 no factor leads back.
+    kl.lt(low).select(coef * 0.5, kl.gt(high).select(coef * 2.0, coef)).clamp(1e-20, 1e20)
 }
 
 /// Makes the outer steps. The last argument is the learning rate, and η as `[]` or, for each inner step, `[S, K]`.

@@ -146,7 +146,7 @@ pub(crate) fn fail(error: Error) -> Tensor {
 pub(crate) fn require(checked: Result<()>) {
     match checked {
         Ok(()) => (),
-        Err(Error::Config { key, problem }) => {
+        Err(Error::Config { key, problem, .. }) => {
             fail(Error::config(key, format!("{problem} (at {})", Location::caller())));
         }
         Err(other) => {

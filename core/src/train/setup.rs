@@ -8,6 +8,7 @@ pub(super) mod presets;
 pub(super) mod register;
 #[cfg(any(test, feature = "debug"))]
 pub(super) mod small;
+mod suited;
 mod without_comments;
 
 use std::rc::Rc;
@@ -40,7 +41,8 @@ pub struct Setting {
     pub key: String,
     /// The value.
     pub value: Value,
-    /// The origin: `default`, `preset …`, or the origin of the layer.
+    /// The origin: `default`, `preset …`, or the origin of the layer; behind the first two `, suited to the others`, if
+    /// the value was changed.
     pub origin: String,
 }
 
@@ -72,7 +74,8 @@ const SIZES_OF_ACTIONS: (f64, f64) = (0.5, 2.0);
 
 impl Setup {
     /// Resolves a request. Defaults are overridden by the preset for the environment, and that by `layers`, later ones
-    /// last. `length` is a number of environment steps, `Option<u64>`, or a [`Length`]; without one, the run is as long
+    /// last. A number of defaults or preset that does not go with `layers`, such as one of minibatches that does not
+    /// divide the environments, becomes the nearest one that does. `length` is a number of environment steps, `Option<u64>`, or a [`Length`]; without one, the run is as long
     /// as the preset says, or 100,000 steps. `algorithm` is the name of a built-in one, or the definition of another.
     ///
     /// # Errors
@@ -109,7 +112,8 @@ impl Setup {
         for layer in layers {
             apply(algorithm, &mut settings, &layer.settings, &layer.origin)?;
         }
-        let fitted = algorithm.fit(&table(&settings), env.spec())?.into();
+        let chosen = |key: &str| layers.iter().any(|layer| layer.settings.contains_key(key));
+        let fitted = suited::fit(algorithm, &mut settings, env.spec(), &chosen)?.into();
         let (steps, preset) = preset.map(|preset| (preset.steps, preset.name)).unzip();
         let setup = Setup {
             algorithm,

@@ -296,7 +296,9 @@ fn measure(
 fn by_flag(error: Error) -> Stop {
     const FLAGS: [&str; 4] = ["tasks", "rollouts", "inner_steps", "episodes"];
     match &error {
-        Error::Config { key, problem } if FLAGS.contains(&key.as_str()) || TestSizes::KEYS.contains(&key.as_str()) => {
+        Error::Config { key, problem, .. }
+            if FLAGS.contains(&key.as_str()) || TestSizes::KEYS.contains(&key.as_str()) =>
+        {
             Stop::user(format!("--{}: {problem}", key.replace('_', "-")))
         }
         _ => error.into(),

@@ -23,11 +23,13 @@
 //! ```
 
 use super::halving::Halving;
-use super::random::RandomSearch;
+use super::random::{MOST_TRIALS, RandomSearch};
 use crate::args;
 use crate::outcome::Stop;
+use crate::progress::grouped;
 use crate::run_settings::RunSettings;
 use crate::study::parts::split;
+use std::collections::HashSet;
 use toml::{Table, Value};
 
 /// The better scores.
@@ -128,7 +130,8 @@ impl SweepFile {
         self.check().map_err(wrong)
     }
 
-    /// Checks that each setting is there once, and that those which are tried are settings of an algorithm.
+    /// Checks that each setting is there once, that those which are tried are settings of an algorithm, and that there
+    /// are not too many trials to be made.
     fn check(&self) -> Result<(), String> {
         let ranges = self.random.iter().flat_map(|random| random.ranges.iter().map(|(key, _)| key));
         let tried: Vec<&String> = self.grid.iter().map(|(key, _)| key).chain(ranges).collect();
@@ -139,6 +142,17 @@ impl SweepFile {
             if tried[..number].contains(key) || self.fixed.contains_key(key.as_str()) {
                 return Err(format!("{key} is there twice"));
             }
+        }
+        let draws = self.random.as_ref().map_or(1, |random| random.trials);
+        let sizes = self.grid.iter().map(|(_, values)| values.len());
+        let trials = sizes.fold(draws, usize::saturating_mul);
+        if trials > MOST_TRIALS {
+            let trials = if trials == usize::MAX { "too many".to_owned() } else { grouped(trials as u64) };
+            let most = grouped(MOST_TRIALS as u64);
+            return Err(format!(
+                "each value with each other one makes {trials} trials, and a sweep has at most {most}; try fewer \
+                 values, or draw some of them by [random]"
+            ));
         }
         Ok(())
     }
@@ -169,8 +183,13 @@ fn grid_values(key: String, values: Value) -> Result<(String, Vec<Value>), Strin
     if values.is_empty() {
         return Err(format!("{key}: the list of values to try is empty"));
     }
-    if let Some(twice) = (1..values.len()).find(|number| values[..*number].contains(&values[*number])) {
-        return Err(format!("{key}: the value {} is there twice", values[twice]));
+    if values.len() > MOST_TRIALS {
+        let (values, most) = (grouped(values.len() as u64), grouped(MOST_TRIALS as u64));
+        return Err(format!("{key}: {values} values to try, and a sweep has at most {most} trials"));
+    }
+    let mut seen = HashSet::new();
+    if let Some(twice) = values.iter().find(|value| !seen.insert(value.to_string())) {
+        return Err(format!("{key}: the value {twice} is there twice"));
     }
     Ok((key, values))
 }
@@ -215,6 +234,25 @@ mod tests {
         assert!(file.set("epochs").unwrap_err().message.contains("key=value"));
         assert!(file.set("seed=1,2").unwrap_err().message.contains("seed is no setting of an algorithm"));
         assert!(file.set("gamma=0.9,0.9").unwrap_err().message.contains("0.9 is there twice"));
+    }
+
+    #[test]
+    fn more_trials_than_a_sweep_has_are_refused_before_they_are_made() {
+        let list = |count: usize| (0..count).map(|i| i.to_string()).collect::<Vec<_>>().join(", ");
+        let ten = list(10);
+        let grid = |keys: usize| (0..keys).map(|i| format!("key{i} = [{ten}]\n")).collect::<String>();
+        assert_eq!(SweepFile::parse(&format!("[grid]\n{}", grid(4))).unwrap().trials().len(), MOST_TRIALS);
+        for (keys, trials) in [(5, "100 000"), (7, "10 000 000"), (40, "too many")] {
+            let problem = problem(&format!("[grid]\n{}", grid(keys)));
+            assert!(problem.contains(&format!("makes {trials} trials, and a sweep has at most 10 000")), "{problem}");
+        }
+        // Draws count with the grid, and values of the command line with those of the file.
+        let random = "[random]\ntrials = 2000\ngamma = [0.9, 0.99]\n";
+        assert!(problem(&format!("{random}[grid]\n{}", grid(1))).contains("makes 20 000 trials"));
+        let mut file = SweepFile::parse(&format!("{random}[grid]\nepochs = [1, 2]")).unwrap();
+        assert!(file.set(&format!("clip_eps={}", ten.replace(' ', ""))).unwrap_err().message.contains("40 000 trials"));
+        assert!(problem("[random]\ntrials = 10001\ngamma = [0.9]").contains("from 1 to 10000, got 10001"));
+        assert!(problem(&format!("[grid]\nkey = [{}]", list(10_001))).starts_with("key: 10 001 values to try"));
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use crate::stats::Draws;
 use toml::{Table, Value};
 
-/// Most draws of a sweep.
-const MOST: i64 = 100_000;
+/// Most trials of a sweep: each is resolved, and has a folder and a row in a table.
+pub const MOST_TRIALS: usize = 10_000;
 
 /// Values from which a setting is drawn.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,9 +49,9 @@ impl RandomSearch {
     /// A sentence for the user that names what is wrong.
     pub fn read(mut table: Table) -> Result<Self, String> {
         let trials = match table.remove("trials") {
-            Some(Value::Integer(trials)) if (1..=MOST).contains(&trials) => trials as usize,
+            Some(Value::Integer(trials)) if (1..=MOST_TRIALS as i64).contains(&trials) => trials as usize,
             Some(other) => {
-                return Err(format!("[random] trials: expected a whole number from 1 to {MOST}, got {other}"));
+                return Err(format!("[random] trials: expected a whole number from 1 to {MOST_TRIALS}, got {other}"));
             }
             None => return Err("[random] has no trials: the number of draws".to_owned()),
         };

@@ -6,6 +6,26 @@ use quickstudy_core::train::ALGORITHMS;
 use quickstudy_tests::process::{Finished, Sandbox};
 use std::fs;
 
+/// Defaults and presets give way to what is set, and a choice of the user's own is refused.
+#[test]
+fn what_a_user_sets_is_not_refused_because_of_a_default() {
+    let dir = sandbox();
+    for (run, line) in [
+        ("trpo --env cartpole-no-velocities --set cell=gru", "minibatches = 1 "),
+        ("ppo2 --env cartpole-no-velocities --set cell=gru", "minibatches = 1 "),
+        ("ppo --env hopper --set horizon=100", "minibatches = 25 "),
+    ] {
+        let shown = dir.run(&format!("train {run} --print-config"));
+        assert_eq!(shown.code, Some(0), "{shown:?}");
+        let minibatches = shown.out.lines().find(|shown| shown.starts_with("minibatches = "));
+        assert!(minibatches.is_some_and(|m| m.starts_with(line) && m.ends_with(", suited to the others")), "{shown:?}");
+        expect_user_error(
+            &dir.run(&format!("train {run} --set minibatches=7 --print-config")),
+            &["minibatches: 7 must"],
+        );
+    }
+}
+
 /// The text between backticks in the advice of an error: in its hint, or after `did you mean`.
 fn advice(failed: &Finished) -> Vec<String> {
     let lines = failed.err.lines().filter_map(|line| match line.split_once("did you mean ") {

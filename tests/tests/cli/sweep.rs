@@ -196,6 +196,10 @@ fn mistakes_are_found_before_anything_is_trained() {
     let halved =
         format!("{head}steps = \"2k\"\neval_every = 300\n[grid]\nepochs = [1, 2]\n[halving]\nfirst_steps = 500\n");
     refused(&halved, "", &["eval_every = 300: a rung of [halving] ends after 500 steps with no evaluation"]);
+    let ten = "[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]";
+    let keys = ["gamma", "gae_lambda", "clip_eps", "learning_rate", "entropy_coef", "value_coef", "adam_eps"];
+    let grid: String = keys.iter().map(|key| format!("{key} = {ten}\n")).collect();
+    refused(&format!("{head}[grid]\n{grid}"), "--list", &["sweep.toml: each value", "10 000 000 trials", "10 000"]);
     let dir = sandbox();
     expect_user_error(&dir.run("sweep nothing.toml"), &["nothing.toml"]);
 }

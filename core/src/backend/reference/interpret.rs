@@ -9,7 +9,7 @@ use super::{NonFinite, bounds, moves, scalar};
 use crate::backend::ScalarValue;
 use crate::rng;
 use crate::tensor::graph::ROOT;
-use crate::tensor::op::{Body, Scan};
+use crate::tensor::op::{Body, Call, Scan};
 use crate::tensor::{DType, Graph, NodeId, Op};
 use crate::{Error, Result};
 
@@ -37,6 +37,8 @@ pub(super) struct Interpreter<'a> {
     schedules: FxHashMap<NodeId, Rc<[NodeId]>>,
     /// The scans being run and their present indices.
     trail: Vec<(NodeId, usize)>,
+    /// True inside of a call in `Mode::Find`, where numbers are looked at when it has its results.
+    in_call: bool,
     /// The first value that was not finite, in `Mode::Find`.
     pub found: Option<NonFinite>,
 }
@@ -52,6 +54,7 @@ impl<'a> Interpreter<'a> {
             results: FxHashMap::default(),
             schedules: FxHashMap::default(),
             trail: Vec::new(),
+            in_call: false,
             found: None,
         }
     }
@@ -89,7 +92,7 @@ impl<'a> Interpreter<'a> {
     fn walk(&mut self, schedule: &[NodeId]) -> Result<()> {
         for &id in schedule {
             let cell = self.node(id)?;
-            if self.mode == Mode::Find {
+            if self.mode == Mode::Find && !self.in_call {
                 self.check(id, &cell)?;
             }
             self.cells[id as usize] = Some(cell);
@@ -121,7 +124,10 @@ impl<'a> Interpreter<'a> {
             }
             Op::Call(call) => {
                 let src = node.src.iter().map(|s| self.cell(*s)).collect::<Result<Vec<_>>>()?;
-                let results = self.body(id, &call.body, &src)?;
+                let results = match self.mode {
+                    Mode::Find if !self.in_call => self.called(id, call, &src)?,
+                    _ => self.body(id, &call.body, &src)?,
+                };
                 self.results.insert(id, results);
                 return Ok(Rc::new(Cell { data: Data::U32(Vec::new()), bound: Vec::new() }));
             }
@@ -295,6 +301,56 @@ impl<'a> Interpreter<'a> {
                 return Ok(());
             }
         }
+        Err(self.blame(id, at, value, None))
+    }
+
+    /// The results of a call. What its body computes beside these may be NaN without harm, such as the side that a
+    /// `select` leaves out: the walk ends only where a result is not finite although the operands are.
+    fn called(&mut self, id: NodeId, call: &Call, src: &[Rc<Cell>]) -> Result<Vec<Rc<Cell>>> {
+        self.in_call = true;
+        let results = self.body(id, &call.body, src);
+        self.in_call = false;
+        let results = results?;
+        if src.iter().all(|cell| first_bad(cell).is_none())
+            && let Some((result, (at, _))) =
+                results.iter().enumerate().find_map(|(i, cell)| Some((i, first_bad(cell)?)))
+        {
+            let (node, at, value) = self.source(call.body.outs[result], at)?;
+            return Err(self.blame(node, at, value, Some(call.name)));
+        }
+        Ok(results)
+    }
+
+    /// The operation that made the number at a place of a node, which is not finite: it, or one that it comes from.
+    fn source(&self, mut id: NodeId, mut at: usize) -> Result<(NodeId, usize, f64)> {
+        let graph = self.graph;
+        loop {
+            let (node, cell) = (&graph.nodes[id as usize], self.cell(id)?);
+            let value = floats(&cell).get(at).copied().unwrap_or(f64::NAN);
+            let operands = match (&node.op, &node.src[..]) {
+                // The side that was left out may be anything.
+                (Op::Select, [mask, one, other]) => {
+                    let mask = self.cell(*mask)?;
+                    vec![if integers(&mask).get(at).is_some_and(|mask| *mask != 0) { *one } else { *other }]
+                }
+                (_, src) => src.to_vec(),
+            };
+            let bad = |operand: &NodeId| {
+                let cell = self.cell(*operand).ok()?;
+                let shape = &graph.nodes[*operand as usize].shape;
+                let here = floats(&cell).get(at).filter(|x| !x.is_finite() && *shape == node.shape).map(|_| at);
+                Some((*operand, here.or_else(|| first_bad(&cell).map(|(at, _)| at))?))
+            };
+            match operands.iter().find_map(bad) {
+                Some(operand) => (id, at) = operand,
+                None => return Ok((id, at, value)),
+            }
+        }
+    }
+
+    /// Notes the number at a place of a node as the first one that is not finite.
+    fn blame(&mut self, id: NodeId, at: usize, value: f64, call: Option<&'static str>) -> Error {
+        let node = &self.graph.nodes[id as usize];
         let mut index = Vec::new();
         let mut rest = at;
         for n in node.shape.iter().rev() {
@@ -305,10 +361,10 @@ impl<'a> Interpreter<'a> {
         for (scan, t) in self.trail.iter().rev() {
             place.push_str(&format!(", index {t} of scan %{scan}"));
         }
-        let found = NonFinite { node: id, op: node.op.name(), origin: node.origin, place, value };
+        let found = NonFinite { node: id, op: node.op.name(), origin: node.origin, place, value, call };
         let error = found.error();
         self.found = Some(found);
-        Err(error)
+        error
     }
 }
 

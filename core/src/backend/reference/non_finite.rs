@@ -17,12 +17,21 @@ pub struct NonFinite {
     pub place: String,
     /// The element: NaN or infinite.
     pub value: f64,
+    /// The call in whose body it is, such as `env_step`.
+    pub call: Option<&'static str>,
 }
 
 impl NonFinite {
-    /// The error that says this.
+    /// The error that says this, and what to do about it.
     pub fn error(&self) -> Error {
-        let NonFinite { node, op, origin, place, value } = self;
-        Error::NonFinite(format!("{op} gives {value} from finite operands, {origin}: {place} (node %{node})"))
+        let NonFinite { node, op, origin, place, value, call } = self;
+        let advice = match call {
+            // Settings of an algorithm change nothing about what an environment divides by.
+            Some(call) if call.starts_with("env_") => {
+                format!(" in {call}; mend this line of the environment, which `check_env` tests")
+            }
+            _ => "; train with other settings, such as a lower learning rate".to_owned(),
+        };
+        Error::NonFinite(format!("{op} gives {value} from finite operands, {origin}: {place} (node %{node}){advice}"))
     }
 }

@@ -79,7 +79,7 @@ impl Guest {
             Err(error) => {
                 answer.word(1);
                 let (key, problem) = match error {
-                    Error::Config { key, problem } => (key, problem),
+                    Error::Config { key, problem, .. } => (key, problem),
                     other => ("env".to_owned(), other.to_string()),
                 };
                 answer.text(&key);

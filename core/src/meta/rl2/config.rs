@@ -1,7 +1,7 @@
 //! Settings of RL².
 
 use crate::credit::{Baseline, REGULARISATION};
-use crate::learn::{EntropyMethod, Split};
+use crate::learn::{EntropyMethod, Split, nearest_divisor};
 use crate::optim::{AdamConfig, TrustRegion};
 use crate::policy::RecurrentConfig;
 use crate::settings::{Range, Settings};
@@ -219,10 +219,10 @@ impl Rl2Config {
     fn fit_together(&self, variant: Rl2Variant) -> Result<()> {
         let (all, parts) = (self.meta_batch, self.split().count(self.meta_batch));
         if variant == Rl2Variant::Ppo && self.minibatch_size == 0 && !all.is_multiple_of(parts) {
-            let near = (1..=all).filter(|d| all.is_multiple_of(*d)).min_by_key(|d| d.abs_diff(parts)).unwrap_or(1);
+            let near = nearest_divisor(all, parts);
             let problem =
                 format!("{parts} must divide meta_batch ({all}); try {near}, or set minibatch_size, which need not");
-            return Err(Error::config("minibatches", problem));
+            return Err(Error::config_instead("minibatches", problem, near));
         }
         if self.epochs * parts > MAX_BATCH {
             let most = MAX_BATCH / parts;

@@ -72,10 +72,10 @@ impl Length {
                 // Whole episodes may make more steps than planned: a memory has room for all that there can be.
                 let most = algorithm.most(iterations).clamp(steps, MAX_STEPS);
                 let planned = |error| match error {
-                    Error::Config { key, problem } => Error::Config {
+                    Error::Config { key, problem, .. } => Error::config(
                         key,
-                        problem: format!("{problem} ({iterations} iterations are planned to make {steps} steps)"),
-                    },
+                        format!("{problem} ({iterations} iterations are planned to make {steps} steps)"),
+                    ),
                     other => other,
                 };
                 algorithm.for_steps(steps).map_err(planned)?;

@@ -205,6 +205,9 @@ fn with_others(name: &str, key: &str, value: &Value) -> Table {
         ("memory_size", Some(1)) => settings.extend(table(&[("batch_size", 1)])),
         ("envs" | "train_freq", Some(_)) => settings.extend(table(&[("memory_size", 1 << 20)])),
         ("epsilon_initial", None) => _ = settings.insert("epsilon_final".into(), 0.0.into()),
+        // Noise that is drawn back by twice itself or more grows.
+        ("noise_theta", None) => _ = settings.insert("noise_dt".into(), 1e-30.into()),
+        ("noise_dt", None) => _ = settings.insert("noise_theta".into(), 0.0.into()),
         ("batch_size", Some(most)) => settings.extend(table(&[("memory_size", most as u64)])),
         ("iteration_steps", Some(1)) if period(name) > 1 => settings.extend(table(&[("policy_delay", 1)])),
         _ => {}

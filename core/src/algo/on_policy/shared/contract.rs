@@ -6,7 +6,7 @@ use super::{FittedBaseline, Sampling, Stepping};
 use crate::algo::{ActorCritic, Algorithm, Course, Held, Learned, Metrics, StateEntry, Statistics, Together};
 use crate::env::EnvSpec;
 use crate::host::FleetSize;
-use crate::learn::Turn;
+use crate::learn::{Turn, nearest_divisor};
 use crate::nn::Layout;
 use crate::optim::Progress;
 use crate::play::Iteration;
@@ -110,11 +110,11 @@ impl<C: OnPolicy> OnPolicyLearner<C> {
             return Err(Error::config("min_std", problem));
         }
         if memory.cell != MemoryKind::None && minibatch_size == 0 && !envs.is_multiple_of(minibatches) {
-            let near = (1..=envs).filter(|d| envs % d == 0).min_by_key(|d| d.abs_diff(minibatches)).unwrap_or(1);
+            let near = nearest_divisor(envs, minibatches);
             let problem = format!(
                 "{minibatches} must divide envs ({envs}) where policies remember; try {near}, or set minibatch_size"
             );
-            return Err(Error::config("minibatches", problem));
+            return Err(Error::config_instead("minibatches", problem, near));
         }
         let net = ActorCritic::remembering(spec, net, &memory, sampling).stepping(stepping);
         Ok(OnPolicyLearner { config, net, horizon: spec.horizon, tasks: spec.task.len() })

@@ -1,7 +1,7 @@
 //! Settings of rollouts: a fixed number of steps, in episodes that run on, or whole episodes, as garage's and Pyrado's
 //! samplers collect them.
 
-use crate::learn::Split;
+use crate::learn::{Split, nearest_divisor};
 use crate::play::Amount;
 use crate::settings::Range;
 use crate::{Error, Result};
@@ -121,16 +121,18 @@ impl Sampling {
         }
         self.validate_passes(key, passes, self.split())?;
         if self.minibatch_size == 0 && batch % m != 0 && self.whole_episodes().is_none() {
-            let near = (1..=batch).filter(|d| batch % d == 0).min_by_key(|d| d.abs_diff(m)).unwrap_or(1);
+            let near = nearest_divisor(batch, m);
             let problem = format!(
                 "{m} must divide horizon × envs ({t} × {n} = {batch}); try {near}, or set minibatch_size, which need \
                  not"
             );
-            return Err(Error::config("minibatches", problem));
+            return Err(Error::config_instead("minibatches", problem, near));
         }
         let freq = self.sde_sample_freq;
         if freq != 0 && t % freq != 0 && self.whole_episodes().is_none() {
-            return Err(Error::config("sde_sample_freq", format!("{freq} must divide the horizon ({t}), or be 0")));
+            let near = nearest_divisor(t, freq);
+            let problem = format!("{freq} must divide the horizon ({t}), or be 0; try {near}");
+            return Err(Error::config_instead("sde_sample_freq", problem, near));
         }
         Ok(())
     }
@@ -158,7 +160,11 @@ impl Sampling {
         match self.split() {
             Split::Count(m) if m == batch => {
                 let problem = format!("{m} minibatches leave one step in each, whose advantage cannot be standardised");
-                Err(Error::config("minibatches", problem))
+                let fewer = (1..m).rev().find(|fewer| batch.is_multiple_of(*fewer));
+                Err(match fewer {
+                    Some(fewer) => Error::config_instead("minibatches", format!("{problem}; try {fewer}"), fewer),
+                    None => Error::config("minibatches", problem),
+                })
             }
             Split::Size(size) if steps == 1 && batch > 1 => {
                 // How much is left of whole episodes, nobody knows before they are played.
@@ -172,7 +178,7 @@ impl Sampling {
                             "{size} leaves one step of {rows} (horizon × envs) in {which}, whose advantage cannot be \
                              standardised; {fits} fits"
                         );
-                        Err(Error::config("minibatch_size", problem))
+                        Err(Error::config_instead("minibatch_size", problem, fits))
                     }
                 }
             }
