@@ -164,24 +164,46 @@ fn pieces(device: &Device, algorithm: &str, objective: Objective) -> Vec<(&'stat
     names.map(|name| (name, pollster::block_on(device.read(out.get(name).unwrap())).unwrap())).to_vec()
 }
 
-#[test]
-fn what_outer_conjugate_gradients_work_on_is_that_of_the_cpu() {
+/// Software adapters compile shaders for most of a minute per algorithm: [`outer_pieces`] and [`iterations`] are of few
+/// algorithms by default, and of all others where ignored tests are asked for.
+const BY_DEFAULT: [&str; 2] = ["promp", "dice-maml"];
+
+fn outer_pieces(algorithm: &str, objective: Objective) {
     let Some(gpu) = gpu::device() else { return };
-    for (algorithm, objective) in [("maml-trpo", Objective::Ratio), ("e-maml", Objective::RatioExploring)] {
-        for ((name, got), (_, want)) in
-            pieces(&gpu, algorithm, objective).iter().zip(pieces(&Device::cpu(1), algorithm, objective))
-        {
-            let apart = distance(got, &want);
-            println!("{algorithm}: {name}: {apart:e}");
-            assert!(apart <= 1e-4, "{algorithm}: {name}: {apart:e}");
-        }
+    for ((name, got), (_, want)) in
+        pieces(&gpu, algorithm, objective).iter().zip(pieces(&Device::cpu(1), algorithm, objective))
+    {
+        let apart = distance(got, &want);
+        println!("{algorithm}: {name}: {apart:e}");
+        assert!(apart <= 1e-4, "{algorithm}: {name}: {apart:e}");
     }
 }
 
 #[test]
+fn what_outer_conjugate_gradients_work_on_is_that_of_the_cpu() {
+    outer_pieces("maml-trpo", Objective::Ratio);
+}
+
+#[test]
+#[ignore = "half a minute: cargo test -p quickstudy-tests --test algorithms -- --ignored"]
+fn what_outer_conjugate_gradients_of_e_maml_work_on_is_that_of_the_cpu() {
+    outer_pieces("e-maml", Objective::RatioExploring);
+}
+
+#[test]
 fn an_iteration_on_the_gpu_is_that_of_the_cpu() {
+    iterations(BY_DEFAULT.into_iter());
+}
+
+#[test]
+#[ignore = "minutes on a software adapter: cargo test -p quickstudy-tests --test algorithms -- --ignored"]
+fn an_iteration_of_all_others_on_the_gpu_is_that_of_the_cpu() {
+    iterations(family().filter(|algorithm| !BY_DEFAULT.contains(algorithm)));
+}
+
+fn iterations(algorithms: impl Iterator<Item = &'static str>) {
     let Some(gpu) = gpu::device() else { return };
-    for algorithm in family() {
+    for algorithm in algorithms {
         let steps = setup(algorithm, &[1], 1, SMALL).batch();
         let after = |device: &Device| {
             let mut session = Session::new(device, &setup(algorithm, &[1, 2], steps, SMALL)).unwrap();
