@@ -22,6 +22,7 @@
 //! left by a killed process is recognised as stale because nobody holds it any more. The process id and start time
 //! inside are for people.
 
+mod begun;
 mod best;
 mod finding;
 mod guard;
@@ -30,6 +31,7 @@ mod reading;
 use crate::outcome::Stop;
 pub use crate::quote::shell_quote;
 use crate::{atomic, disk};
+pub use begun::Begun;
 pub use finding::{find_evaluable, find_resumable, find_runs, find_started, is_started};
 use guard::check_plain;
 pub use guard::{cannot_keep, check_descriptors, is_locked, is_of_run};
