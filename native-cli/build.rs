@@ -1,9 +1,9 @@
 //! Tells the program which commit it is made of, where that is known.
 //!
 //! `QUICKSTUDY_COMMIT` (in full, with `-modified` where sources differ from it) and `QUICKSTUDY_COMMIT_DATE` (of the
-//! commit, so that a build can be repeated to the byte) are taken from the environment, from what `cargo package` wrote,
-//! or from git, in this order. Outside of git nothing is set, and the version stands alone. A new commit builds this
-//! crate again, and none of those that it uses.
+//! commit, so that a build can be repeated to the byte) are taken from the environment, from what `cargo package`
+//! wrote, or from git, in this order. Outside of git nothing is set, and the version stands alone. A new commit builds
+//! this crate again, and none of those that it uses.
 //!
 //! Both are those of quickstudy. Sources that lie in the repository of another project, unpacked from a package or
 //! copied, have none there: its commits are its own.
@@ -14,7 +14,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What `cargo package` writes.
+/// The file that `cargo package` writes.
 const RECORD: &str = ".cargo_vcs_info.json";
 /// The sources that a commit is of.
 const SOURCES: [&str; 5] = ["Cargo.toml", "Cargo.lock", "core", "gpu", "native-cli"];

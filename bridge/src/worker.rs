@@ -29,8 +29,9 @@ const SOURCE: &str = concat!(
     include_str!("python/loop.py"),
 );
 
-/// What Python is given as its program, so that it looks for modules in the user's folder first and needs no file: it
-/// takes so many bytes of its input for the worker's program. A buffer of one byte takes none that belongs to a message.
+/// The program in Python's arguments, which takes so many bytes of its input for the worker's program. So modules are
+/// looked for in the user's folder first, and no file is needed. A buffer of one byte takes none that belongs to a
+/// message.
 const LOADER: &str = "import io, sys; \
     exec(io.BufferedReader(io.FileIO(0, closefd=False), 1).read(int(sys.argv[1])))  # A worker of quickstudy";
 

@@ -46,7 +46,7 @@ pub fn program() -> &'static str {
     NAME.get_or_init(name)
 }
 
-/// What `--version` prints behind the name: of a program of one's own, only what quickstudy knows, its own version.
+/// The version behind the program's name: of a program of one's own, quickstudy knows only with which one it is made.
 #[must_use]
 pub fn version() -> String {
     match added().named {

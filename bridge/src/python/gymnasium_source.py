@@ -77,7 +77,7 @@ def form_of(np, spaces, action):
 
 
 def of_gymnasium_1(env, call, name, count):
-    """What a method gives, if it is as many values as in Gymnasium 1.x.
+    """Calls a method, which has to give as many values as in Gymnasium 1.x.
 
     Wrappers of `make` take it apart first, with errors that say nothing of it, so one that fails is asked without them.
     """

@@ -8,7 +8,7 @@ class Unfit(Exception):
 
 
 def optional(read, default=None):
-    """What a property holds that not each environment has; one of a stranger may raise instead."""
+    """Reads a property that not each environment has; one of a stranger may raise instead."""
     try:
         return read()
     except Exception:
@@ -16,7 +16,7 @@ def optional(read, default=None):
 
 
 def succeeded(info, key):
-    """Whether the infos of a step tell of success; what is neither true nor false does not."""
+    """Tells whether a step was a success; infos that are neither true nor false say that it was none."""
     try:
         return bool(info.get(key))
     except Exception:

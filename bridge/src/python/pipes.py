@@ -1,8 +1,8 @@
 """A worker of quickstudy: environments of Python behind a pair of pipes. bridge/src/message.rs describes the messages.
 
 The files of this folder are one program, one after the other: pipes, batch, observation, sources, loop. Python gets it
-by its input, from a line of `-c`, so that nothing is needed on disk, the user's folder is the first in which modules are
-looked for, and lists of processes stay short.
+by its input, from a line of `-c`, so that nothing is needed on disk, the user's folder is the first in which modules
+are looked for, and lists of processes stay short.
 """
 
 import fcntl
