@@ -8,6 +8,8 @@ use serde::Deserialize;
 pub(crate) struct Failure {
     pub kind: FaultKind,
     pub problem: String,
+    /// True where nothing more is to be waited for.
+    pub stopped: bool,
 }
 
 /// An exception of Python.
@@ -18,6 +20,8 @@ pub(crate) struct Raised {
     pub class: String,
     pub text: String,
     pub trace: String,
+    /// The last line of the traceback that is the user's, as tracebacks name it.
+    pub place: Option<String>,
     /// The number of the environment, among those of its worker, that raised it.
     pub env: Option<usize>,
     /// The module that was not found.
@@ -26,7 +30,12 @@ pub(crate) struct Raised {
 
 impl Failure {
     pub fn new(kind: FaultKind, problem: impl Into<String>) -> Failure {
-        Failure { kind, problem: problem.into() }
+        Failure { kind, problem: problem.into(), stopped: false }
+    }
+
+    /// A worker that is not waited for, as a stop was asked for.
+    pub fn stopped() -> Failure {
+        Failure { stopped: true, ..Failure::new(FaultKind::Hung, "was stopped") }
     }
 
     /// A worker that sends what no worker sends.

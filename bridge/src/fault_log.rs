@@ -43,7 +43,7 @@ impl FaultLog {
     /// Counts a fault of `which` environments, the one of this number with no step in between, and shows it. The one
     /// too many is an error.
     pub fn note(&mut self, in_a_row: u32, which: &str, failure: &Failure) -> Result<()> {
-        let Failure { kind, problem } = failure;
+        let Failure { kind, problem, .. } = failure;
         let name = &self.pool.recipe().name;
         let error = |problem: String| Error::Environment { name: name.clone(), problem };
         self.faults.count(*kind, error(format!("{which}: {problem}")));

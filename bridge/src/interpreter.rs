@@ -2,12 +2,18 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::time::Duration;
 
 use quickstudy_core::{Error, Result};
 
+use crate::probe;
+
 /// The setting that names an interpreter.
 pub const PYTHON: &str = "python";
+
+/// Time in which an interpreter answers a question: one on a disk of the network may take seconds.
+const ANSWERING: Duration = Duration::from_secs(10);
 
 /// An interpreter of Python, and the place that named it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,15 +69,16 @@ impl Interpreter {
         })
     }
 
-    /// Runs a short program, and returns what it prints.
+    /// Runs a short program, and returns what it prints. What it has started ends with it.
     ///
     /// # Errors
-    /// [`Error::Config`] if the interpreter cannot be started, or is none.
+    /// [`Error::Config`] if the interpreter cannot be started, takes longer than ten seconds, or is none.
     pub fn run(&self, source: &str) -> Result<String> {
         let Interpreter { path, found } = self;
         let wrong = |problem: String| Error::config(PYTHON, format!("{} ({found}) {problem}", path.display()));
-        let done = Command::new(path).args(["-c", source]).stdin(Stdio::null()).output();
-        let done = done.map_err(|error| wrong(format!("cannot be started: {error}")))?;
+        let done = probe::run(Command::new(path).args(["-c", source]), ANSWERING)
+            .map_err(|error| wrong(format!("cannot be started: {error}")))?
+            .ok_or_else(|| wrong(format!("has not answered within {ANSWERING:?}; name another one by --python")))?;
         if done.status.success() {
             return Ok(String::from_utf8_lossy(&done.stdout).trim_end().to_owned());
         }

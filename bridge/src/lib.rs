@@ -23,12 +23,15 @@
 mod deck;
 mod interpreter;
 mod name;
+mod probe;
 mod spec;
 
 #[cfg(unix)]
 mod failure;
 #[cfg(unix)]
 mod fault_log;
+#[cfg(unix)]
+mod group;
 #[cfg(unix)]
 mod member;
 #[cfg(unix)]

@@ -24,12 +24,22 @@ pub struct Options {
     pub say: fn(&str),
     /// Tells whether to stop waiting for environments: what runs is then [`Error::Interrupted`].
     pub stop: fn() -> bool,
+    /// Tells whether what runs is the last that is waited for. A process that does not answer then is taken, after some
+    /// seconds, for one that never will, and what runs is [`Error::Interrupted`] too.
+    pub hurry: fn() -> bool,
 }
 
 impl Default for Options {
     /// Finds an interpreter, runs a process per core, waits a minute, and says nothing.
     fn default() -> Options {
-        Options { python: None, workers: None, time_limit: Duration::from_secs(60), say: |_| {}, stop: || false }
+        Options {
+            python: None,
+            workers: None,
+            time_limit: Duration::from_secs(60),
+            say: |_| {},
+            stop: || false,
+            hurry: || false,
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use quickstudy_core::env::EnvSpec;
+use quickstudy_core::host::Fleet;
 use quickstudy_core::{Error, Result};
 use serde_json::{Value, json};
 
@@ -68,6 +69,11 @@ impl Pool {
         let described = pool.probe()?;
         described.all_notes().iter().for_each(|note| pool.say(note));
         let spec = described.spec(&pool.recipe.name);
+        // Whoever plays it checks it too, and takes it for a failure of the environment.
+        Fleet::of(spec.clone(), Vec::new(), 1, 1, 0).map_err(|error| match error {
+            Error::Environment { problem, .. } => pool.recipe.error(problem),
+            other => other,
+        })?;
         Ok((pool, spec))
     }
 
@@ -112,10 +118,10 @@ impl Pool {
         };
         let mut worker = match idle() {
             Some(worker) => worker,
-            None => Worker::start(self.interpreter()?, self.recipe.options.stop)
-                .map_err(|failure| self.cannot_start(failure))?,
+            None => Worker::start(self.interpreter()?, &self.recipe.options, self.starting())
+                .map_err(|failure| self.cannot_start(&failure))?,
         };
-        worker.send(message, self.starting()).map_err(|failure| self.cannot_start(failure))?;
+        worker.send(message, self.starting()).map_err(|failure| self.cannot_start(&failure))?;
         Ok(worker)
     }
 
@@ -126,10 +132,10 @@ impl Pool {
         worker.idle = false;
         let answer = worker.receive(kind::SPEC, LONGEST, limit).map_err(|wrong| match wrong {
             Wrong::Raised(raised) => self.refused(&raised),
-            Wrong::Failed(failure) => self.cannot_start(failure),
+            Wrong::Failed(failure) => self.cannot_start(&failure),
         })?;
         let described: Described = serde_json::from_slice(&answer[HEAD..]).map_err(|error| {
-            self.cannot_start(Failure::garbled(&format!("a description that cannot be read: {error}")))
+            self.cannot_start(&Failure::garbled(&format!("a description that cannot be read: {error}")))
         })?;
         if let Some(made) = &described.made {
             self.made.get_or_init(|| made.clone());
@@ -169,19 +175,17 @@ impl Pool {
             return Ok(known);
         }
         let found = Interpreter::find(self.recipe.options.python.as_deref())?;
+        // One that never answers, is too old or is none would be a worker that is waited for.
+        found.version()?;
         Ok(self.interpreter.get_or_init(|| found))
     }
 
-    /// The error for a worker that did not come to make environments: most of all, that its interpreter is none.
-    fn cannot_start(&self, failure: Failure) -> Error {
-        let interpreter = match self.interpreter() {
-            Ok(interpreter) => interpreter,
-            Err(error) => return error,
-        };
-        match interpreter.version() {
-            Ok(_) => self.recipe.error(format!("a worker failed to make it: {}", failure.problem)),
-            Err(error) => error,
+    /// The error for a worker that did not come to make environments.
+    fn cannot_start(&self, failure: &Failure) -> Error {
+        if failure.stopped {
+            return Error::Interrupted;
         }
+        self.recipe.error(format!("a worker failed to make it: {}", failure.problem))
     }
 
     /// The error for an exception while environments were made.
@@ -199,9 +203,15 @@ impl Pool {
             );
             return Error::config(PYTHON, problem);
         }
-        match raised.class.as_str() {
-            "Unfit" => self.recipe.error(&raised.text),
-            _ => self.recipe.error(raised.first_line()),
-        }
+        let problem = match (raised.class.as_str(), &raised.place) {
+            ("Unfit", _) => raised.text.clone(),
+            ("NameNotFound" | "NamespaceNotFound", _) if !self.recipe.id.contains(':') => {
+                let id = &self.recipe.id;
+                format!("{}; one that a module registers is named gymnasium:MODULE:{id}", raised.first_line())
+            }
+            (_, Some(place)) => format!("{} ({place})", raised.first_line()),
+            (_, None) => raised.first_line(),
+        };
+        self.recipe.error(problem)
     }
 }

@@ -2,50 +2,61 @@
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 use quickstudy_core::host::FaultKind;
 
 use crate::failure::{Failure, Raised};
+use crate::group::Group;
 use crate::interpreter::Interpreter;
 use crate::message::{HEAD, kind};
+use crate::name::Options;
 use crate::standard_error::StandardError;
 
 /// The worker's program.
 const SOURCE: &str = concat!(
     include_str!("python/pipes.py"),
     include_str!("python/batch.py"),
+    include_str!("python/observation.py"),
     include_str!("python/gymnasium_source.py"),
     include_str!("python/metaworld_source.py"),
     include_str!("python/loop.py"),
 );
+
+/// The program in Python's arguments, which takes so many bytes of its input for the worker's program. So modules are
+/// looked for in the user's folder first, and no file is needed. A buffer of one byte takes none that belongs to a
+/// message.
+const LOADER: &str = "import io, sys; \
+    exec(io.BufferedReader(io.FileIO(0, closefd=False), 1).read(int(sys.argv[1])))  # A worker of quickstudy";
 
 /// Libraries of Python that would start a thread per core in each worker.
 const SINGLE: [&str; 3] = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"];
 
 /// Time between two looks whether a silent worker still lives: a child that it left behind may keep its pipe open.
 const LOOK: Duration = Duration::from_millis(200);
+/// Time for which a silent worker is waited for when a stop was asked for, or twice the longest that it has taken.
+const HURRY: Duration = Duration::from_secs(3);
 /// Time in which a process that has closed its pipe ends.
 const ENDING: Duration = Duration::from_secs(2);
 /// Time in which a worker closes its environments.
 const CLOSING: Duration = Duration::from_secs(1);
+/// Time in which it does so when this program has ended, until it is killed.
+const LEFT_BEHIND: Duration = Duration::from_secs(2);
 /// Bytes of an exception's text and traceback at most, and of anything else that is as short.
 const LONGEST_ERROR: usize = 1 << 17;
 /// Lines of a worker's prints that an error quotes.
 const QUOTED: usize = 8;
 
-/// A process with environments. It is a process group of its own, so that Ctrl-C does not reach it, and ends with all
-/// of its children when this is dropped. On Linux it is killed when the thread that started it ends.
+/// A process with environments. It ends with all of its children when this is dropped, and when this program ends.
 #[derive(Debug)]
 pub(crate) struct Worker {
-    child: Child,
+    group: Group,
     /// The pipe of messages; none once it is closed.
     to: Option<ChildStdin>,
     from: ChildStdout,
@@ -56,8 +67,18 @@ pub(crate) struct Worker {
     broken: bool,
     /// True while it waits in a pool.
     pub idle: bool,
+    patience: Patience,
+}
+
+/// How long a worker is waited for.
+#[derive(Clone, Copy, Debug)]
+struct Patience {
     /// Tells whether waiting is to stop.
     stop: fn() -> bool,
+    /// Tells whether it is to stop unless the worker answers soon.
+    hurry: fn() -> bool,
+    /// The longest that an answer to a step or a reset has taken.
+    slowest: Duration,
 }
 
 /// How an answer went wrong.
@@ -85,34 +106,37 @@ impl From<Wrong> for Failure {
 }
 
 impl Worker {
-    /// Starts a process.
-    pub fn start(interpreter: &Interpreter, stop: fn() -> bool) -> Result<Worker, Failure> {
+    /// Starts a process, which takes its program within the time limit.
+    pub fn start(interpreter: &Interpreter, options: &Options, limit: Duration) -> Result<Worker, Failure> {
         let failed = |what: &str, error: &dyn std::fmt::Display| {
             let problem = format!("{} ({}) {what}: {error}", interpreter.path.display(), interpreter.found);
             Failure::new(FaultKind::Died, problem)
         };
         let mut command = Command::new(&interpreter.path);
-        command.args(["-u", "-c", SOURCE]).arg(std::process::id().to_string()).process_group(0);
+        // The last argument is for people, who see in a list of processes whose worker it is.
+        command.args(["-u", "-c", LOADER, &SOURCE.len().to_string(), &std::process::id().to_string()]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         SINGLE.iter().filter(|name| std::env::var_os(name).is_none()).for_each(|name| {
             command.env(name, "1");
         });
-        let mut child = command.spawn().map_err(|error| failed("cannot be started", &error))?;
-        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let mut group = Group::start(&mut command, LEFT_BEHIND).map_err(|error| failed("cannot be started", &error))?;
+        let pipes = (group.child.stdin.take(), group.child.stdout.take(), group.child.stderr.take());
         let (Some(to), Some(from), Some(prints)) = pipes else {
             return Err(failed("has no pipes", &"they were asked for"));
         };
         // A stopped worker takes no more than its pipe holds, and a write must not wait for it without an end.
         let set = fcntl(to.as_fd(), FcntlArg::F_SETFL(OFlag::O_NONBLOCK));
         let (said, answer) = (StandardError::watch(prints), vec![0; 1 << 16]);
-        let worker = Worker { child, to: Some(to), from, said, answer, broken: false, idle: false, stop };
+        let patience = Patience { stop: options.stop, hurry: options.hurry, slowest: Duration::ZERO };
+        let mut worker = Worker { group, to: Some(to), from, said, answer, broken: false, idle: false, patience };
         set.map_err(|error| failed("has a pipe that cannot be set", &error))?;
+        worker.send(SOURCE.as_bytes(), limit)?;
         Ok(worker)
     }
 
     /// Tells whether the process has not ended.
     pub fn lives(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None))
+        self.group.lives()
     }
 
     /// The lines that it and its environments print.
@@ -133,7 +157,7 @@ impl Worker {
                 Ok(count) => message = &message[count..],
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    wait(&mut self.child, to.as_fd(), PollFlags::POLLOUT, (until, limit), self.stop)
+                    wait(&mut self.group.child, to.as_fd(), PollFlags::POLLOUT, (until, limit), self.patience)
                         .map_err(|failure| quoting(&self.said, failure))?;
                 }
                 Err(_) => return Err(self.ended()),
@@ -144,7 +168,11 @@ impl Worker {
 
     /// Waits for the answer, which must be of kind `wanted` and have at most `most` bytes.
     pub fn receive(&mut self, wanted: u8, most: usize, limit: Duration) -> Result<&[u8], Wrong> {
+        let begun = Instant::now();
         let taken = self.received(wanted, most, limit);
+        if wanted == kind::OUTCOME {
+            self.patience.slowest = self.patience.slowest.max(begun.elapsed());
+        }
         self.broken |= matches!(taken, Err(Wrong::Failed(_)));
         taken.map(|length| &self.answer[..length])
     }
@@ -153,7 +181,7 @@ impl Worker {
         let until = Instant::now() + limit;
         let (mut got, mut end) = (0, HEAD);
         while got < end {
-            wait(&mut self.child, self.from.as_fd(), PollFlags::POLLIN, (until, limit), self.stop)
+            wait(&mut self.group.child, self.from.as_fd(), PollFlags::POLLIN, (until, limit), self.patience)
                 .map_err(|failure| quoting(&self.said, failure))?;
             match self.from.read(&mut self.answer[got..]) {
                 Ok(0) => return Err(self.ended().into()),
@@ -189,7 +217,7 @@ impl Worker {
         while self.lives() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(2));
         }
-        let failure = match self.child.try_wait() {
+        let failure = match self.group.child.try_wait() {
             Ok(Some(status)) => died(status),
             _ => Failure::new(FaultKind::Died, "the process closed its pipe"),
         };
@@ -207,11 +235,7 @@ impl Drop for Worker {
         while !self.broken && self.lives() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(2));
         }
-        // The whole group, as environments may have started processes. Where it has ended there is nothing to do.
-        if let Ok(id) = i32::try_from(self.child.id()) {
-            let _ = killpg(Pid::from_raw(id), Signal::SIGKILL);
-        }
-        let _ = self.child.wait();
+        // The whole group is killed with its field, as environments may have started processes.
     }
 }
 
@@ -222,8 +246,9 @@ fn wait(
     pipe: BorrowedFd,
     ready: PollFlags,
     (until, limit): (Instant, Duration),
-    stop: fn() -> bool,
+    Patience { stop, hurry, slowest }: Patience,
 ) -> Result<(), Failure> {
+    let mut asked: Option<Instant> = None;
     loop {
         let left = until.saturating_duration_since(Instant::now());
         let timeout = PollTimeout::try_from(left.min(LOOK)).unwrap_or(PollTimeout::ZERO);
@@ -231,8 +256,11 @@ fn wait(
             Ok(0) if left.is_zero() => {
                 return Err(Failure::new(FaultKind::Hung, format!("took longer than {limit:?}")));
             }
-            Ok(0) if stop() => return Err(Failure::new(FaultKind::Hung, "was stopped")),
+            Ok(0) if stop() => return Err(Failure::stopped()),
             Ok(0) => {
+                if hurry() && asked.get_or_insert_with(Instant::now).elapsed() > HURRY.max(2 * slowest) {
+                    return Err(Failure::stopped());
+                }
                 if let Ok(Some(status)) = child.try_wait() {
                     return Err(died(status));
                 }

@@ -121,7 +121,7 @@ impl Workers {
                     self.members[number].worker = Some(worker);
                     return Ok(described);
                 }
-                Err(error) if self.is_stopped() => return Err(error),
+                Err(error) if self.is_stopped() || error == Error::Interrupted => return Err(error),
                 Err(error) if !self.pool.is_proved() => return Err(error),
                 Err(error) => error,
             };
@@ -162,7 +162,10 @@ impl Workers {
 
     /// Makes a worker in an empty place, and gives it its tasks.
     fn fill(&mut self, number: usize) -> std::result::Result<(), Failure> {
-        let said = |error: Error| Failure::new(FaultKind::Died, error.to_string());
+        let said = |error: Error| match error {
+            Error::Interrupted => Failure::stopped(),
+            other => Failure::new(FaultKind::Died, other.to_string()),
+        };
         let mut worker = self.pool.asked(self.ask(&self.members[number])).map_err(said)?;
         self.pool.described(&mut worker).map_err(said)?;
         if let Some(tasks) = self.tasks_of(&self.members[number]) {
@@ -206,7 +209,7 @@ impl Workers {
             }
             member.failures += 1;
             let (failures, which) = (member.failures, member.which());
-            if self.is_stopped() {
+            if failure.stopped || self.is_stopped() {
                 return Err(Error::Interrupted);
             }
             self.log.note(failures, &which, &failure)?;

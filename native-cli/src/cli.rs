@@ -138,7 +138,7 @@ fn command(arguments: &[OsString]) -> clap::Command {
         Some(text) => command.after_help(known::by_name(text)),
         None => command,
     };
-    let command = Cli::command().name(known::program()).bin_name(known::program());
+    let command = Cli::command().name(known::program()).bin_name(known::program()).version(known::version());
     let command = examples(command.mut_subcommand("train", |train| train.after_help(help)));
     command.mut_subcommands(examples)
 }

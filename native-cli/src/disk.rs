@@ -163,6 +163,15 @@ pub fn remove_file(path: &Path) -> io::Result<()> {
     fs::remove_file(path)
 }
 
+/// As [`fs::remove_dir`].
+///
+/// # Errors
+/// Any IO error.
+pub fn remove_dir(path: &Path) -> io::Result<()> {
+    point();
+    fs::remove_dir(path)
+}
+
 /// As [`fs::copy`].
 ///
 /// # Errors

@@ -18,6 +18,9 @@ impl From<quickstudy_core::Error> for Stop {
             Error::Unknown { kind: "key", .. } => {
                 Stop::user(message).hint("`quickstudy list settings` explains those of each algorithm")
             }
+            Error::Unknown { kind: "environment", name, .. } if is_id(&name) => Stop::user(message).hint(format!(
+                "an environment of Gymnasium is named gymnasium:{name}, one that a module registers gymnasium:MODULE:ID"
+            )),
             Error::Unknown { .. } => Stop::user(message).hint("`quickstudy list` shows what there is"),
             Error::Config { .. } if message.contains("`metaworld:") && message.contains("has many tasks") => {
                 Stop::user(message).hint("add ?task_per_episode=true to its name, and each episode has another task")
@@ -34,6 +37,12 @@ impl From<quickstudy_core::Error> for Stop {
             _ => Stop::failure(message),
         }
     }
+}
+
+/// True for names like those of Gymnasium: `CartPole-v1`.
+fn is_id(name: &str) -> bool {
+    let version = name.rsplit_once("-v").map(|(_, version)| version.chars().next());
+    version.flatten().is_some_and(|first| first.is_ascii_digit())
 }
 
 impl Training for Session {

@@ -13,6 +13,7 @@ use quickstudy_core::train::{ALGORITHMS, METRIC_DOCS, Own, PlaceBySpec};
 use quickstudy_core::{Error, Result};
 
 use crate::outcome::Stop;
+use crate::provenance::VERSION;
 use crate::python;
 
 struct Added {
@@ -43,6 +44,15 @@ pub fn program() -> &'static str {
     let name =
         || own().filter(|_| ADDED.get().is_some_and(|added| added.named)).unwrap_or_else(|| "quickstudy".to_owned());
     NAME.get_or_init(name)
+}
+
+/// The version behind the program's name: of a program of one's own, quickstudy knows only with which one it is made.
+#[must_use]
+pub fn version() -> String {
+    match added().named {
+        true => format!("(made with quickstudy {VERSION})"),
+        false => VERSION.to_owned(),
+    }
 }
 
 /// A text that suggests commands, with the program's name.

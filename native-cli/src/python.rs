@@ -1,7 +1,7 @@
 //! How environments of Python are run: `--python`, `--workers` and `--env-timeout`.
 
 use crate::progress::say;
-use crate::signals::stop_within_asked;
+use crate::signals::{stop_asked, stop_within_asked};
 use clap::value_parser;
 use quickstudy_bridge::{Options, Recipe, is_name};
 use quickstudy_core::Result;
@@ -52,7 +52,7 @@ impl PythonArgs {
 /// How this command runs environments of Python.
 #[must_use]
 pub fn options() -> Options {
-    let default = Options { say, stop: stop_within_asked, ..Options::default() };
+    let default = Options { say, stop: stop_within_asked, hurry: stop_asked, ..Options::default() };
     ASKED.get().map_or(default.clone(), |asked| Options {
         python: asked.python.clone(),
         workers: asked.workers.map(usize::from),

@@ -20,6 +20,7 @@
 //!
 //! No file in it is reached through a symbolic link by whoever writes ([`links`]).
 
+mod begun;
 mod best;
 mod finding;
 mod guard;
@@ -30,6 +31,7 @@ mod reading;
 use crate::outcome::Stop;
 pub use crate::quote::shell_quote;
 use crate::{atomic, disk};
+pub use begun::Begun;
 pub use finding::{find_evaluable, find_resumable, find_runs, find_started, is_started};
 pub use guard::{cannot_keep, check_descriptors, check_plain, is_locked, is_of_run};
 pub use lock::Lock;

@@ -87,6 +87,9 @@ fn pressed() {
     }
 }
 
+/// Times after the end of standard input that count as a further Ctrl-C each: nobody is there to press it.
+const FURTHER: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(30)];
+
 /// Takes each byte of standard input as a Ctrl-C, and its end too: another program stops this one by it, and this one
 /// stops when that one has ended, however it did.
 pub fn follow_input() {
@@ -97,6 +100,10 @@ pub fn follow_input() {
             pressed();
         }
         pressed();
+        for pause in FURTHER {
+            std::thread::sleep(pause);
+            pressed();
+        }
     });
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ import sys
 import sysconfig
 import tempfile
 import time
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -26,6 +28,8 @@ _LOOK = 0.05
 _PATIENCE = 30.0
 # A name of Gymnasium's: CartPole-v1, ALE/Pong-v5, Pendulum-v1?g=5.0.
 _GYMNASIUM = re.compile(r"[\w./-]+-v\d+(\?.*)?")
+# How lines begin that tell of an error; others are progress.
+_ERROR = re.compile(r"^(?:error: |fatal|memory allocation of |thread '.*panicked at )", re.MULTILINE)
 
 
 def command() -> str:
@@ -75,18 +79,55 @@ def toml(value: Any) -> str:
     raise Error(f"{value!r} is no value of a setting: these are bool, int, float, str and lists of them")
 
 
-def _folder(algorithm: str, env: str, seed: int) -> Path:
-    """Make a new folder where the command line would."""
-    name = re.sub(r"[^\w.-]", "", re.sub(r"[:/?]+", "-", env))
+def _number(seed: Any) -> int:
+    """Give a seed as a number.
+
+    Raises:
+        Error: if it is none, such as a list.
+    """
+    try:
+        number = operator.index(seed)
+    except TypeError:
+        number = -1
+    if number < 0 or isinstance(seed, bool):
+        problem = f"seed is {seed!r}, expected a whole number from 0"
+        raise Error(f"{problem}: this makes one run, and `quickstudy train --seed 0,1` makes several")
+    return number
+
+
+def _folders(algorithm: str, env: str, seed: int) -> list[Path]:
+    """Make a new folder where the command line would; the last one of those that were made for it."""
+    name, algorithm = (re.sub(r"[^\w.,-]", "", re.sub(r"[:/?]+", "-", text)) for text in (env, algorithm))
     base = f"{name}-{algorithm}-s{seed}"
+    made = [] if Path("runs").exists() else [Path("runs")]
     number = 1
     while True:
         path = Path("runs", base if number == 1 else f"{base}-{number}")
         try:
             path.mkdir(parents=True)
-            return path
+            return [*made, path]
         except FileExistsError:
+            if not Path("runs").is_dir():
+                raise Error("`runs` is a file, and no folder; name another folder by `out`") from None
             number += 1
+        except OSError as error:
+            _remove_empty(made)
+            raise Error(f"cannot make the folder {path}: {error.strerror}; name another one by `out`") from None
+
+
+def _remove_empty(folders: list[Path]) -> None:
+    """Remove folders that were made for a run which has not begun."""
+    for folder in reversed(folders):
+        try:
+            folder.rmdir()
+        except OSError:  # something is there, or it is gone
+            return
+
+
+def _let_go() -> None:
+    """Close the inputs of all trainings, in a copy of the process that has begun them."""
+    for training in list(_HELD):
+        training._input_closed()
 
 
 class Training:
@@ -94,8 +135,8 @@ class Training:
 
     Iterating gives a dict for each row of its metrics as soon as it is written, by the names of `quickstudy list
     metrics`; a metric without a value in a row is left out. A loop that is left early stops the run, as do `stop`, the
-    end of a `with` block, and forgetting the object. A run that was stopped has its last snapshot, and
-    `quickstudy train --resume` goes on from it.
+    end of a `with` block, forgetting the object, and the end of this process, however it ends. A run that was stopped
+    has its last snapshot, and `quickstudy train --resume` goes on from it.
 
     Attributes:
         run: its folder.
@@ -103,20 +144,28 @@ class Training:
 
     run: Path
 
-    def __init__(self, arguments: list[str], run: Path) -> None:
-        """Start the process; `train` calls it."""
+    def __init__(self, arguments: list[str], run: Path, made: list[Path]) -> None:
+        """Start the process; `train` calls it. The folders `made` are its own, if it begins."""
         self.run = run
+        self._made = made
         self._process: subprocess.Popen[bytes] | None = None
         self._said = tempfile.TemporaryFile()  # noqa: SIM115
         self._stopped = False
-        # In a session of its own Ctrl-C does not reach it twice: the loop that it ends stops the run.
-        self._process = subprocess.Popen(
-            arguments,
-            stdin=subprocess.DEVNULL,
-            stdout=self._said,
-            stderr=self._said,
-            start_new_session=True,
-        )
+        # In a session of its own Ctrl-C does not reach it twice: the loop that it ends stops the run. Its input ends
+        # with this process, also where that is killed, and it takes that for a Ctrl-C.
+        try:
+            self._process = subprocess.Popen(
+                [*arguments, "--follow-input"],
+                bufsize=0,
+                stdin=subprocess.PIPE,
+                stdout=self._said,
+                stderr=self._said,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:  # such as no memory, or a zero byte in an argument
+            _remove_empty(self._made)
+            raise Error(f"cannot start {arguments[0]}: {error}") from error
+        _HELD.add(self)
 
     def __iter__(self) -> Iterator[dict[str, float]]:
         """Yield the rows from the first one on.
@@ -143,11 +192,19 @@ class Training:
     def stop(self) -> None:
         """Stop the run, as Ctrl-C does: it saves what it has learned. If it has ended, nothing happens."""
         process = self._process
-        if process is None or process.poll() is not None:
-            return
-        self._stopped = True
+        if process is not None and process.poll() is None:
+            self._stopped = True
+            self._end(process)
+        self._input_closed()
+        _remove_empty(self._made)
+
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
         for _ in range(2):  # the second one stops it within an iteration
-            process.send_signal(signal.SIGINT if os.name != "nt" else signal.SIGTERM)
+            try:
+                if process.stdin is not None:
+                    process.stdin.write(b"c")
+            except OSError:  # it has ended meanwhile
+                pass
             try:
                 process.wait(_PATIENCE)
                 return
@@ -155,6 +212,10 @@ class Training:
                 pass
         process.kill()
         process.wait()
+
+    def _input_closed(self) -> None:
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()
 
     def __enter__(self) -> Training:
         """Give itself."""
@@ -200,9 +261,25 @@ class Training:
             return
         self._said.seek(0)
         said = self._said.read().decode(errors="replace")
-        at = said.rfind("error: ")
-        message = said[at + len("error: ") :] if at >= 0 else said[-2000:]
-        raise Error(message.strip() or f"training ended with exit code {code}")
+        errors = list(_ERROR.finditer(said))
+        message = said[errors[-1].start() :].removeprefix("error: ").strip() if errors else ""
+        if code > 0 and message:
+            raise Error(message)
+        how = f"ended with exit code {code}" if code > 0 else f"was killed by {_signal(-code)}"
+        raise Error(f"training {how}" + (f"; it said last: {message}" if message else ""))
+
+
+_HELD: weakref.WeakSet[Training] = weakref.WeakSet()
+if hasattr(os, "register_at_fork"):
+    # What multiprocessing forks would hold the inputs too, and trainings would not end with this process.
+    os.register_at_fork(after_in_child=_let_go)
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def train(
@@ -235,13 +312,21 @@ def train(
         Error: if there is no such program, or a value is of another kind. What else is wrong with the arguments is
             raised when the rows are read.
     """
-    env = environment(env)
+    for name, text in (("algorithm", algorithm), ("env", env)):
+        if not isinstance(text, str) or all(part in BUILT_IN for part in text.split(",")) and "," in text:
+            raise Error(f"{name} is {text!r}, expected the name of one")
+    if "," in algorithm:
+        raise Error(f"algorithm is {algorithm!r}, expected the name of one")
+    if not isinstance(out, (str, os.PathLike, type(None))):
+        raise Error(f"out is {out!r}, expected a path")
+    env, seed = environment(env), _number(seed)
     values = [f"{key}={toml(value)}" for key, value in settings.items()]
     program = command()
-    run = _folder(algorithm, env, seed) if out is None else Path(out)
+    made = _folders(algorithm, env, seed) if out is None else []
+    run = made[-1] if out is None else Path(out)
     arguments = [program, "train", algorithm, "--env", env, "--seed", str(seed), "--out", str(run)]
     for flag, given in (("--steps", steps), ("--device", device), ("--threads", threads)):
         arguments += [] if given is None else [flag, str(given)]
     for value in values:
         arguments += ["--set", value]
-    return Training(arguments, run)
+    return Training(arguments, run, made)

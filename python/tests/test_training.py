@@ -77,6 +77,37 @@ def test_ctrl_c_reaches_a_run_once() -> None:
         assert training._process is not None and os.getpgid(training._process.pid) != os.getpgid(0)
 
 
+def follows(run: str) -> list[str]:
+    """Give the processes that train in a folder, of all there are."""
+    listed = subprocess.run(
+        ["ps", "-e", "-ww", "-o", "stat=", "-o", "args="], capture_output=True, text=True, check=True
+    ).stdout
+    return [line for line in listed.splitlines() if f"--out {run} " in line and not line.startswith("Z")]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.parametrize("way", ["SIGKILL", "SIGTERM", "fork"])
+def test_a_training_ends_with_the_process_that_has_begun_it(way: str, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    # What has forked meanwhile goes on, as workers of multiprocessing do, and must not keep the training.
+    fork = "import os, time\nif os.fork() == 0:\n    time.sleep(60)\n    os._exit(0)\n" if way == "fork" else ""
+    program = (
+        f"import quickstudy as q\ntraining = q.train('ppo', 'cartpole', out={str(run)!r}, steps=10**9, eval_every=0)\n"
+        f"{fork}for row in training:\n    print(row, flush=True)"
+    )
+    loop = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
+    assert loop.stdout is not None
+    loop.stdout.readline()
+    assert follows(str(run))
+    loop.send_signal(signal.SIGTERM if way == "SIGTERM" else signal.SIGKILL)
+    loop.wait()
+    until = time.monotonic() + 30
+    while follows(str(run)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not follows(str(run))
+    assert quickstudy.load(run, last=True).steps > 0
+
+
 @pytest.mark.parametrize("way", ["break", "with", "stop", "forget", "raise"])
 def test_a_loop_that_is_left_stops_the_run_which_can_be_resumed(way: str) -> None:
     training = quickstudy.train("ppo", "cartpole", out="run", steps=10**9, eval_every=0, **SMALL)
@@ -130,6 +161,50 @@ def test_failures_have_the_message_of_the_command_line() -> None:
     assert not Path("other").exists()
     with pytest.raises(quickstudy.Error, match="no metrics"):
         quickstudy.metrics("nowhere")
+
+
+def test_what_fails_leaves_no_folder() -> None:
+    for arguments, said in [
+        ({"seed": [0, 1]}, r"seed is \[0, 1\], expected a whole number from 0.*--seed 0,1"),
+        ({"seed": "0..3"}, "seed is '0..3'"),
+        ({"seed": True}, "seed is True"),
+        ({"seed": -1}, "seed is -1"),
+        ({"algorithm": ["ppo"]}, "algorithm is"),
+        ({"algorithm": "ppo,a2c"}, "algorithm is 'ppo,a2c', expected the name of one"),
+        ({"env": "cartpole,acrobot"}, "env is 'cartpole,acrobot', expected the name of one"),
+        ({"env": 3}, "env is 3"),
+        ({"out": 5}, "out is 5"),
+        ({"env": "cart\0pole"}, "null byte"),
+        ({"env": "cartpole" * 60}, "name too long"),
+        ({"algorithm": "pbo"}, "unknown algorithm"),
+        ({"env": "../cartpole"}, "unknown environment"),
+        ({"steps": "many"}, "expected a count"),
+        ({"device": "tpu"}, "unknown device"),
+        ({"threads": 0}, "threads"),
+        ({"hiden": [8]}, "unknown key"),
+    ]:
+        given: dict[str, Any] = {"algorithm": "ppo", "env": "cartpole", **arguments}
+        with pytest.raises(quickstudy.Error, match=said):
+            quickstudy.train(**given).wait()
+        assert not Path("runs").exists(), arguments
+    # A folder that was there stays.
+    Path("runs").mkdir()
+    with pytest.raises(quickstudy.Error, match="unknown algorithm"):
+        quickstudy.train("pbo", "cartpole").wait()
+    assert Path("runs").is_dir() and not list(Path("runs").iterdir())
+    assert quickstudy.train("ppo", "cartpole", seed=np.int64(3), steps=100, **SMALL).run == Path("runs/cartpole-ppo-s3")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_a_training_that_is_killed_says_by_which_signal() -> None:
+    training = quickstudy.train("ppo", "cartpole", out="run", steps=10**9, eval_every=0, **SMALL)
+    rows = iter(training)
+    next(rows)
+    assert training._process is not None
+    training._process.kill()
+    with pytest.raises(quickstudy.Error) as caught:
+        list(rows)
+    assert str(caught.value) == "training was killed by SIGKILL"
 
 
 def test_folders_are_new_by_default() -> None:

@@ -1,6 +1,8 @@
 """Environments of Gymnasium for the tests: they show what they are given, and fail in every way."""
 
 import ctypes
+import itertools
+import multiprocessing
 import os
 import signal
 import sys
@@ -11,6 +13,14 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 from gymnasium.envs.registration import register
+
+
+class Mission(spaces.Space):
+    """A space of a stranger, which has none of the optional properties: that of the base class raises."""
+
+    def sample(self, mask=None, probability=None):
+        return "go to the door"
+
 
 SPACES = {
     "box": spaces.Box(-1, 1, (3,), np.float32),
@@ -28,6 +38,10 @@ SPACES = {
     "huge": spaces.Box(-1e300, 1e300, (1,), np.float64),
     "widest": spaces.Box(-np.finfo(np.float32).max, np.finfo(np.float32).max, (1,), np.float32),
     "narrow": spaces.Box(0.1, 0.1 + 1e-12, (1,), np.float64),
+    "fixed": spaces.Box(np.array([-1.0, 0.5]), np.array([1.0, 0.5]), dtype=np.float64),
+    "endless": spaces.Discrete(10**12),
+    "endless_pair": spaces.MultiDiscrete([10**9, 10**9]),
+    "fixed_byte": spaces.Box(3, 3, (1,), np.uint8),
     "discrete": spaces.Discrete(3),
     "shifted": spaces.Discrete(3, start=-1),
     "multidiscrete": spaces.MultiDiscrete([2, 3]),
@@ -52,6 +66,17 @@ SPACES = {
     "huge_dict": spaces.Dict({"a": spaces.Discrete(10**9), "b": spaces.Discrete(2)}),
     "sequence": spaces.Sequence(spaces.Discrete(2)),
     "text": spaces.Text(3),
+    "mission": Mission((), None),
+    "missions": spaces.Dict(
+        {"a": Mission((), None), "b": spaces.Tuple((Mission((), None), spaces.Sequence(spaces.Discrete(2))))}
+    ),
+    "partly": spaces.Dict(
+        {
+            "mission": Mission((), None),
+            "z": spaces.Dict({"path": spaces.Sequence(spaces.Discrete(2)), "a": spaces.Box(0, 1, (2,), np.float32)}),
+            "pair": spaces.Tuple((spaces.Discrete(2), Mission((), None), spaces.Discrete(3))),
+        }
+    ),
 }
 
 
@@ -124,9 +149,25 @@ def fork():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def copy():
+    """Goes on in two processes: both would read and answer, and one stays where nobody waits for it."""
+    if os.fork() == 0 and os.fork() == 0:
+        time.sleep(600)
+
+
+def helper():
+    """Leaves a process of multiprocessing behind, and goes on."""
+    multiprocessing.get_context("fork").Process(target=time.sleep, args=(600,), daemon=True).start()
+
+
 def spin():
     while True:
         pass
+
+
+def count():
+    """Holds the interpreter's lock in a loop of C code."""
+    sum(itertools.repeat(0))
 
 
 def fail():
@@ -149,6 +190,9 @@ class Faulty(gymnasium.Env):
         "segfault": segfault,
         "hang": lambda: time.sleep(600),
         "spin": spin,
+        "count": count,
+        "copy": copy,
+        "helper": helper,
         "stop": lambda: os.kill(os.getpid(), signal.SIGSTOP),
         "fork": fork,
         "print": lambda: print("noise " * 1000, flush=True),
@@ -217,6 +261,61 @@ class OldStep(Faulty):
         return super().step(action)[:4]
 
 
+class OldReset(Faulty):
+    """Has the reset of Gym before 0.26."""
+
+    def reset(self):
+        return super().reset()[0]
+
+
+class Unknown(Faulty):
+    """Has numbers that are none from the first step on."""
+
+    def __init__(self, where):
+        super().__init__(chance=0.0)
+        self.where = where
+
+    def reset(self, *, seed=None, options=None):
+        seen, info = super().reset(seed=seed)
+        return seen * (np.nan if self.where == "reset" else 1.0), info
+
+    def step(self, action):
+        seen, reward, *rest = super().step(action)
+        return seen * (np.inf if self.where == "step" else 1.0), np.nan if self.where == "reward" else reward, *rest
+
+
+class Strange(Faulty):
+    """Raises where others have what not each environment has, and has infos that are no numbers."""
+
+    @property
+    def metadata(self):
+        raise NotImplementedError
+
+    def __init__(self):
+        super().__init__(chance=0.0)
+
+    def step(self, action):
+        return *super().step(action)[:4], {"success": "not yet", "is_success": [0, 1], 3: object()}
+
+
+class Fussy(Faulty):
+    """Cannot be made in several ways."""
+
+    def __init__(self, way):
+        if way == "assert":
+            assert self.kinds_of(way) == 3
+        elif way == "numpy":
+            np.zeros(2).reshape(3)
+        elif way == "cause":
+            try:
+                {}["size"]
+            except KeyError as error:
+                raise TypeError("there is no size") from error
+
+    def kinds_of(self, way):
+        return len(way) - 4
+
+
 class Shared(gymnasium.Env):
     """Sees a random bit, and is rewarded for it as the action. All write into one array of the class, also pictures."""
 
@@ -266,5 +365,9 @@ register("Faulty-v0", Faulty, max_episode_steps=30)
 register("Unlimited-v0", Unlimited)
 register("Broken-v0", Broken, max_episode_steps=30)
 register("OldStep-v0", OldStep, max_episode_steps=30, order_enforce=False)
+register("OldReset-v0", OldReset, max_episode_steps=30)
+register("Unknown-v0", Unknown, max_episode_steps=30)
+register("Strange-v0", Strange, max_episode_steps=30)
+register("Fussy-v0", Fussy, max_episode_steps=30)
 register("Shared-v0", Shared, max_episode_steps=20)
 register("Nothing-v0", Nothing, max_episode_steps=1000)

@@ -122,7 +122,7 @@ class Batch:
                 lengths[i] = length = lengths[i] + 1
                 if draws:
                     self.draw(i)
-                if key is not None and info and info.get(key):
+                if key is not None and succeeded(info, key):
                     success[i] = 1
                 if terminated or truncated or length >= horizon:
                     flags[i] = TERMINATED if terminated else TRUNCATED

@@ -1,15 +1,3 @@
-LARGEST = 64 * 64 * 3  # numbers of an observation or an action; each option of a choice is one
-
-
-class Unfit(Exception):
-    """A space that cannot be: the text says why."""
-
-
-def first_line(error):
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
-
-
 def single(np, bounds, towards):
     """The numbers of single precision next to bounds, in the direction `towards`: the nearest may lie outside."""
     exact = int if bounds.dtype.kind in "biu" else float
@@ -29,22 +17,32 @@ def vectors(np, space):
     are as likely as the others.
     """
     low, high, whole = np.ravel(space.low), np.ravel(space.high), space.dtype.kind in "biu"
-    remedy = "for example by gymnasium.wrappers.RescaleAction in a module of your own"
-    shown = " ".join(str(space).split())
+    shown = " ".join(optional(lambda: str(space), type(space).__name__).split())
+    # RescaleAction refuses infinite bounds, and empty ranges.
+    box = f"gymnasium.spaces.Box({'0' if space.dtype.kind in 'bu' else '-1'}, 1, {space.shape}, '{space.dtype.name}')"
+    remedy, clip = (
+        f"in a module of your own, for example gymnasium.wrappers.TransformAction(env, lambda action: {what}, {box})"
+        for what in ("action", "action.clip(env.action_space.low, env.action_space.high)")
+    )
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
-        raise Unfit(f"actions have infinite bounds, {shown}; give them finite ones, {remedy}")
+        raise Unfit(f"actions have infinite bounds, {shown}; give them finite ones {remedy}")
     most = float(np.finfo(np.float32).max)
     for i, (least, last) in enumerate(zip(low.astype(float).tolist(), high.astype(float).tolist())):
         if max(abs(least), abs(last), last - least) > most:
             raise Unfit(
                 f"action[{i}] of {shown} has the range {least!r} to {last!r}, which is wider than the numbers of "
-                f"single precision, in which policies act; give it smaller bounds, {remedy}"
+                f"single precision, in which policies act; give it smaller bounds {remedy}"
             )
     least, last = single(np, low, np.inf), single(np, high, -np.inf)
     for i in np.flatnonzero(least > last)[:1].tolist():
         raise Unfit(
             f"action[{i}] of {shown} has the range {low[i]!s} to {high[i]!s}, in which single precision, in which "
-            f"policies act, has no number; give it a wider one, {remedy}"
+            f"policies act, has no number; give it a wider one {clip}"
+        )
+    for i in np.flatnonzero(low >= high)[:1].tolist():
+        raise Unfit(
+            f"action[{i}] of {shown} has the range {low[i]!s} to {high[i]!s}, in which there is nothing to choose; "
+            f"give it a wider one {clip}"
         )
     shape, dtype = space.shape, space.dtype
     if whole:
@@ -70,14 +68,14 @@ def count_of(np, spaces, action):
     if isinstance(action, spaces.MultiDiscrete):
         return sum(map(int, np.ravel(action.nvec)))
     size = 1
-    for length in action.shape or ():
+    for length in optional(lambda: action.shape) or ():
         size *= int(length)
     return 2 * size if isinstance(action, spaces.MultiBinary) else size
 
 
 def form_of(np, spaces, action):
     """The form of actions, where it is not numbers of options from 0, or a vector of a common type."""
-    form, start = {}, np.ravel(getattr(action, "start", 0))
+    form, start = {}, np.ravel(optional(lambda: action.start, 0))
     if start.any():
         form["start"] = start.tolist()
     if isinstance(action, spaces.Discrete):
@@ -90,6 +88,31 @@ def form_of(np, spaces, action):
     return form
 
 
+def of_gymnasium_1(env, call, name, count):
+    """Calls a method, which has to give as many values as in Gymnasium 1.x.
+
+    Wrappers of `make` take it apart first, with errors that say nothing of it, so one that fails is asked without them.
+    """
+    error, failed = None, object()
+    try:
+        values = call(env)
+    except Exception as raised:
+        error, values = raised, optional(lambda: call(env.unwrapped), failed)
+        if values is failed and "'seed'" in str(raised):  # one of Gym before 0.26 takes none
+            values = optional(lambda: env.unwrapped.reset(), failed)
+    fits = isinstance(values, tuple) and len(values) == count
+    if error is not None and (fits or values is failed):
+        raise error
+    if fits:
+        return values
+    given = f"{len(values)} values" if isinstance(values, tuple) else type(values).__name__
+    wanted = "observation, reward, terminated, truncated and infos" if count == 5 else "an observation and infos"
+    raise Unfit(
+        f"{name}() gave {given} instead of {wanted}: it is not made for Gymnasium 1.x; "
+        "its authors may have a newer version, or wrap it in a module of your own"
+    )
+
+
 class GymnasiumSource:
     """Makes environments that are registered in Gymnasium, and translates their actions and observations."""
 
@@ -99,7 +122,10 @@ class GymnasiumSource:
 
         self.gym, self.np, self.ask = gymnasium, np, ask
         self.id, self.arguments = ask["id"], dict(ask["arguments"])
-        self.draws = bool(ask.get("render"))
+        limit = self.arguments.get("max_episode_steps")
+        if isinstance(limit, float) and limit.is_integer():  # 1e3 is one in JSON
+            self.arguments["max_episode_steps"] = int(limit)
+        self.draws, self.notes = bool(ask.get("render")), []
         if self.draws:
             self.arguments["render_mode"] = "rgb_array"
             draw_without_display()
@@ -136,42 +162,17 @@ class GymnasiumSource:
 
     def read(self, env):
         """Reads the spaces."""
-        np, spaces, seen, action = self.np, self.gym.spaces, env.observation_space, env.action_space
-        if not seen.is_np_flattenable:
-            raise Unfit(f"observations are of the space {type(seen).__name__}, which is no vector of numbers")
-        self.space, self.observations = seen, int(spaces.utils.flatdim(seen))
-        self.notes = []
-        picture = isinstance(seen, spaces.Box) and len(seen.shape) > 1 and seen.dtype == np.uint8
-        self.check_size("observations", f"pictures {seen.shape}" if picture else seen, self.observations)
-        self.check_size("actions", action, count_of(np, spaces, action))
-        if picture:
-            self.notes.append(f"pictures {seen.shape} are taken as vectors of {self.observations} numbers")
-        if self.observations == 0:
-            raise Unfit("observations have no numbers")
-        shape = (self.observations,)
-        self.plain = None  # the shape of arrays that are taken as they are
-        if isinstance(seen, spaces.Box) and seen.shape == shape:
-            self.plain = shape
-
-            def flat(row):
-                row = np.asarray(row)
-                if row.shape != shape:
-                    raise ValueError(f"the observation has the shape {row.shape}, expected {shape}")
-                return row
-        else:
-            inner = seen.shape if isinstance(seen, spaces.Box) else None
-
-            def flat(row):
-                if inner is not None and np.shape(row) != inner:
-                    raise ValueError(f"the observation has the shape {np.shape(row)}, expected {inner}")
-                row = np.asarray(spaces.utils.flatten(seen, row))
-                if row.shape != shape:
-                    raise ValueError(f"the observation has the shape {row.shape} as a vector, expected {shape}")
-                return row
-
-        self.flat = flat
+        np, spaces, action = self.np, self.gym.spaces, env.action_space
+        self.observation = Observation(np, spaces, env.observation_space)
+        self.observations, self.plain, self.flat = (
+            self.observation.length,
+            self.observation.plain,
+            self.observation.flat,
+        )
+        self.notes += self.observation.notes
+        check_size("actions", action, count_of(np, spaces, action))
         if isinstance(action, spaces.Discrete):
-            start, self.actions = int(action.start), 1
+            start, self.actions = int(optional(lambda: action.start, 0)), 1
             self.kind = {"kind": "discrete", "counts": [int(action.n)]}
             if start:
                 self.split = lambda all, n: (all.astype(np.int64) + start).tolist()
@@ -180,7 +181,7 @@ class GymnasiumSource:
         elif isinstance(action, (spaces.MultiDiscrete, spaces.MultiBinary)):
             binary = isinstance(action, spaces.MultiBinary)
             counts = np.full(action.shape, 2) if binary else action.nvec
-            start = 0 if binary else getattr(action, "start", 0)
+            start = 0 if binary else optional(lambda: action.start, 0)
             self.actions = int(np.prod(action.shape))
             self.kind = {"kind": "multidiscrete", "counts": [int(count) for count in np.ravel(counts)]}
             self.split = lambda all, n: (all.reshape((n, *action.shape)).astype(np.int64) + start).astype(action.dtype)
@@ -193,59 +194,48 @@ class GymnasiumSource:
             raise Unfit("actions have no numbers")
         self.form = form_of(np, spaces, action)
 
-    def check_size(self, what, space, numbers):
-        """Refuses what would take minutes and all memory to set up, before any array of that size is made."""
-        if numbers > LARGEST:
-            shown = " ".join(str(space).split())
-            raise Unfit(
-                f"{what} are {shown[:100]} of {numbers} numbers, more than {LARGEST}; wrap the environment to make them "
-                "smaller"
-            )
-
     def probe(self, env):
         """Plays one step: which infos there are is known only then."""
-        self.success = None
-        env.action_space.seed(0)
-        begun = env.reset(seed=0)
-        if not (isinstance(begun, tuple) and len(begun) == 2):
-            raise TypeError(f"reset() gave {type(begun).__name__} instead of an observation and infos")
+        np = self.np
+        optional(lambda: env.action_space.seed(0))
+        begun = of_gymnasium_1(env, lambda env: env.reset(seed=0), "reset", 2)
         first = self.flat(begun[0])
         if first.dtype.kind not in "biuf":
             raise Unfit(f"observations are arrays of {first.dtype}, which are no real numbers")
-        outcome = env.step(env.action_space.sample())
-        if len(outcome) != 5:
-            raise ValueError(f"step() gave {len(outcome)} values instead of 5; it is not made for Gymnasium 1.x")
-        self.flat(outcome[0])
-        number(outcome[1])
+        action = env.action_space.sample()
+        seen, reward, _, _, infos = of_gymnasium_1(env, lambda env: env.step(action), "step", 5)
+        for what, numbers in (("first observation", first), ("observation of a step", self.flat(seen))):
+            odd = numbers[~np.isfinite(numbers.astype(float))]
+            if odd.size:
+                raise Unfit(f"the {what} holds {odd[0]}; policies see numbers")
+        if not math.isfinite(number(reward)):
+            raise Unfit(f"the reward of a step is {reward}; policies learn from numbers")
+        self.success = None
         for key in ("success", "is_success"):
-            if key in (outcome[4] or {}):
+            told = optional(lambda key=key: [infos[key]], [])
+            if told and optional(lambda told=told: number(told[0])) is not None:
                 self.success = key
                 break
-
-    def names(self):
-        """A name for each number of an observation."""
-        spaces = self.gym.spaces
-
-        def named(key, space):
-            if isinstance(space, spaces.Dict):
-                parts = space.spaces.items()
-                return [name for inner, part in parts for name in named(f"{key}.{inner}" if key else inner, part)]
-            return [f"{key or 'obs'}[{i}]" for i in range(spaces.utils.flatdim(space))]
-
-        return named("", self.space)
+            if told:
+                self.notes.append(f"left out of infos, as no number: `{key}` ({type(told[0]).__name__})")
 
     def described(self, env):
         """All that the parent has to know about the environment."""
-        spec, metadata = env.spec, env.metadata or {}
-        fps = metadata.get("render_fps")
+        spec = optional(lambda: env.spec)
+        fps = optional(lambda: env.metadata.get("render_fps"))
+        limit = optional(lambda: spec.max_episode_steps) or 0
+        if not 0 <= optional(lambda: int(limit), -1) <= LONGEST:
+            raise Unfit(
+                f"max_episode_steps is {limit!r:.30}, expected 1 to {LONGEST}; write ?max_episode_steps=N behind it"
+            )
         return {
-            "observations": self.names(),
+            "observations": self.observation.names(),
             "action": self.kind,
             "form": self.form or None,
-            "horizon": (spec.max_episode_steps if spec else None) or 0,
-            "threshold": finite(spec.reward_threshold if spec else None),
-            "dt": 1 / fps if isinstance(fps, (int, float)) and fps > 0 else 0,
-            "pictures": "rgb_array" in (metadata.get("render_modes") or []),
+            "horizon": int(limit),
+            "threshold": finite(optional(lambda: spec.reward_threshold)),
+            "dt": (finite(1 / fps) or 0) if isinstance(fps, (int, float)) and fps > 0 else 0,
+            "pictures": optional(lambda: "rgb_array" in env.metadata["render_modes"], False),
             "success": self.success is not None,
             "tasks": [],
             "notes": self.notes,

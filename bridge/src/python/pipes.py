@@ -1,7 +1,8 @@
 """A worker of quickstudy: environments of Python behind a pair of pipes. bridge/src/message.rs describes the messages.
 
-The files of this folder are one program, one after the other: pipes, batch, sources, loop. Python gets it by `-c`, so
-that nothing is needed on disk and the user's folder is the first in which modules are looked for.
+The files of this folder are one program, one after the other: pipes, batch, observation, sources, loop. Python gets it
+by its input, from a line of `-c`, so that nothing is needed on disk, the user's folder is the first in which modules
+are looked for, and lists of processes stay short.
 """
 
 import fcntl
@@ -23,30 +24,9 @@ import json  # noqa: E402
 import math  # noqa: E402
 import select  # noqa: E402
 import struct  # noqa: E402
-import threading  # noqa: E402
 import time  # noqa: E402
 import traceback  # noqa: E402
 
-
-def _end_with(parent):
-    """Ends this process when its parent ends, whatever an environment is doing."""
-    if sys.platform.startswith("linux"):
-        import ctypes
-
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-    else:
-
-        def watch():
-            while os.getppid() == parent:
-                time.sleep(1)
-            os.kill(os.getpid(), signal.SIGKILL)
-
-        threading.Thread(target=watch, daemon=True).start()
-    if os.getppid() != parent:  # it ended before the line above
-        os._exit(3)
-
-
-_end_with(int(sys.argv[1]))
 
 SPIN = 200e-6  # seconds of asking before sleeping: waking from sleep takes a step's time
 os.set_blocking(REQUESTS, False)
@@ -99,8 +79,13 @@ class Requests:
         return self.buffer[4:end]
 
 
+PROCESS = os.getpid()
+
+
 def write(view):
     """Writes all bytes of a message."""
+    if os.getpid() != PROCESS:  # a copy, which an environment has forked and has let go on: only one may answer
+        os._exit(0)
     while len(view):
         view = view[os.write(REPLIES, view) :]
 
@@ -110,6 +95,38 @@ def reply(kind, payload=b""):
     write(memoryview(struct.pack("<IBxxx", 4 + len(payload), kind) + payload))
 
 
+def place(error):
+    """The last line of a traceback that is the user's, or else of a package; None where there is none.
+
+    Lines of Gymnasium, of NumPy and of Python itself say nothing of what is to be changed.
+    """
+    library = os.path.dirname(os.__file__) + os.sep
+    used = [
+        os.path.dirname(sys.modules[name].__file__) + os.sep for name in ("gymnasium", "numpy") if name in sys.modules
+    ]
+
+    def is_package(path):
+        return any(f"{os.sep}{folder}{os.sep}" in path for folder in ("site-packages", "dist-packages"))
+
+    def is_known(path):
+        return (
+            path.startswith("<") or any(map(path.startswith, used)) or path.startswith(library) and not is_package(path)
+        )
+
+    known = set()
+    while error is not None and id(error) not in known:
+        known.add(id(error))
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [(f.filename, f"{f.filename}, line {f.lineno}, in {f.name}: {f.line}") for f in frames]
+        if isinstance(error, SyntaxError) and error.filename:
+            lines.append((error.filename, f"{error.filename}, line {error.lineno}: {(error.text or '').strip()}"))
+        lines = [(path, line) for path, line in lines if not is_known(path)]
+        if lines:
+            return ([line for path, line in lines if not is_package(path)] or [lines[-1][1]])[-1]
+        error = error.__cause__ or error.__context__
+    return None
+
+
 def described(error, number=None):
     """An error as the parent gets it. `number` is that of the environment which raised it."""
     try:
@@ -117,7 +134,15 @@ def described(error, number=None):
         trace = "".join(traceback.format_exception(type(error), error, error.__traceback__, limit=-8))
     except BaseException:  # an exception that cannot be told
         text, trace = "an exception without a text", ""
+    line = optional(lambda: place(error))
     # JSON takes no halves of characters.
-    text, trace = (part.encode("utf-8", "replace").decode() for part in (text, trace))
+    text, trace, line = (part and part.encode("utf-8", "replace").decode() for part in (text, trace, line))
     module = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
-    return {"type": type(error).__name__, "text": text[:2000], "trace": trace[-6000:], "env": number, "module": module}
+    return {
+        "type": type(error).__name__,
+        "text": text[:2000],
+        "trace": trace[-6000:],
+        "place": line and line[:1000],
+        "env": number,
+        "module": module,
+    }

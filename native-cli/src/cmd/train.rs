@@ -18,7 +18,7 @@ use crate::python::PythonArgs;
 use crate::ranks;
 use crate::recover::RecordedSession;
 use crate::run::{End, Pace, SeedRun, resume_command};
-use crate::run_folder::{self, RunFolder, default_name, file, links};
+use crate::run_folder::{self, Begun, RunFolder, default_name, file, links};
 use crate::run_settings::RunSettings;
 use crate::signals;
 use crate::study::arguments::Machine;
@@ -318,9 +318,11 @@ fn with_smaller(error: Error, device: &Device, setup: &Setup) -> Stop {
 /// One folder per seed: `--out` itself for one seed, folders below it for several, numbered names below `runs` without.
 fn open_folders(args: &TrainArgs, setup: &Setup) -> Result<Vec<RunFolder>, Stop> {
     let name = |seed: u64| default_name(&setup.env.spec().name, setup.algorithm.name, seed);
-    match (&args.out, setup.seeds.as_slice()) {
-        (None, seeds) => seeds.iter().map(|seed| RunFolder::create_numbered(Path::new("runs"), &name(*seed))).collect(),
-        (Some(out), [_]) => Ok(vec![RunFolder::create(out)?]),
+    let begun = match (&args.out, setup.seeds.as_slice()) {
+        (None, seeds) => seeds.iter().try_fold(Begun::default(), |begun, seed| {
+            begun.add(Path::new("runs"), |runs| RunFolder::create_numbered(runs, &name(*seed)))
+        }),
+        (Some(out), [_]) => Begun::default().add(out, RunFolder::create),
         (Some(out), seeds) => {
             let all = run_folder::shell_quote(out);
             let hint = |stop: Stop| match stop.message.ends_with("already holds a run") {
@@ -332,9 +334,11 @@ fn open_folders(args: &TrainArgs, setup: &Setup) -> Result<Vec<RunFolder>, Stop>
             let folders: Vec<PathBuf> = seeds.iter().map(|seed| out.join(name(*seed))).collect();
             folders.iter().try_for_each(|folder| links::check_below(out, folder))?;
             folders.iter().filter(|folder| folder.is_dir()).try_for_each(|folder| run_folder::check_plain(folder))?;
-            folders.iter().map(|folder| RunFolder::create(folder).map_err(hint)).collect()
+            let add = |begun: Begun, folder: &PathBuf| begun.add(folder, RunFolder::create).map_err(hint);
+            folders.iter().try_fold(Begun::default(), add)
         }
-    }
+    };
+    Ok(begun?.all())
 }
 
 fn headline(setup: &Setup, device: &str, folders: Vec<String>) {

@@ -6,7 +6,7 @@ use crate::outcome::{INTERRUPTED, Stop};
 use crate::ranks::launch;
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read, Write as _};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, atomic::AtomicUsize, atomic::Ordering};
 
@@ -96,35 +96,39 @@ impl JobProcess {
     /// Waits for the process, and says how it ended.
     pub(crate) fn end(mut self, job: &Job) -> JobEnd {
         drop(self.input.take());
-        let code = match self.child.wait() {
-            Ok(status) => status.code(),
-            Err(_) => None,
-        };
-        match code {
+        let status = self.child.wait().ok();
+        match status.and_then(|status| status.code()) {
             Some(0) if self.finished && self.saved >= job.runs => JobEnd::Finished,
             Some(0) => JobEnd::Stopped,
             Some(code) if code == i32::from(INTERRUPTED) => JobEnd::Stopped,
-            code => JobEnd::Failed(self.failure(code)),
+            _ => JobEnd::Failed(self.failure(status)),
         }
     }
 
-    fn failure(&self, code: Option<i32>) -> Stop {
+    fn failure(&self, status: Option<ExitStatus>) -> Stop {
+        let code = status.and_then(|status| status.code());
         let after = |mark: &str| {
             let mut lines = self.heard.iter().rev();
             lines.find_map(|line| line.split_once(mark).filter(|(before, _)| before.is_empty()))
         };
-        let message = match (after("error: "), code) {
-            (Some((_, message)), _) => message.to_owned(),
-            (None, Some(code)) => format!("it ended with code {code}{}", self.last_words()),
-            (None, None) => format!("it was killed{}", self.last_words()),
+        let message = match (after("error: "), status) {
+            (Some((_, message)), _) if code.is_some() => message.to_owned(),
+            // `exit status: 101`, `signal: 9 (SIGKILL)`
+            (_, Some(status)) => format!("it ended by {status}{}", self.last_words()),
+            (_, None) => format!("it ended in an unknown way{}", self.last_words()),
         };
         let hint = after("hint: ").map_or("", |(_, hint)| hint);
         let code = code.and_then(|code| u8::try_from(code).ok()).filter(|code| (1..=3).contains(code)).unwrap_or(1);
         Stop { code, message, hint: hint.to_owned(), lost: false }
     }
 
+    /// The last line that tells of an error: most lines are of progress.
     fn last_words(&self) -> String {
-        self.heard.back().map_or_else(String::new, |line| format!(": {line}"))
+        let is_error = |line: &&String| {
+            ["error: ", "fatal", "memory allocation of "].iter().any(|begin| line.starts_with(begin))
+                || line.contains("panicked at ")
+        };
+        self.heard.iter().rfind(is_error).map_or_else(String::new, |line| format!("; it said last: {line}"))
     }
 }
 

@@ -6,6 +6,8 @@ use quickstudy_core::backend::cpu::simd::isa::Isa;
 use quickstudy_core::env::builtin_names;
 use quickstudy_core::train::ALGORITHMS;
 use quickstudy_tests::every::every;
+use std::fs;
+use std::process::Command;
 
 #[test]
 fn everything_that_explains_fits_80_columns() {
@@ -76,6 +78,64 @@ fn bench_says_how_long_it_takes() {
     let minutes = (2 * lines).div_ceil(60);
     let said = format!("Without a part it measures {lines} lines, 2 seconds each: about {minutes} minute");
     assert!(help.contains(&said), "{said}: {help}");
+}
+
+#[test]
+fn a_program_of_ones_own_does_not_take_the_version_of_quickstudy_for_its_own() {
+    let dir = sandbox();
+    let quickstudy = dir.run("--version").out;
+    let own = with_added(&dir, "--version").out;
+    assert_eq!(own.trim(), format!("quickstudy-under-test (made with {})", quickstudy.trim()));
+    let page = with_added(&dir, "man").out;
+    let title = page.lines().find(|line| line.starts_with(".TH")).unwrap();
+    assert!(title.contains("made with quickstudy"), "{title}");
+}
+
+#[test]
+fn the_version_is_never_a_commit_of_another_repository() {
+    let dir = sandbox();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../native-cli/build.rs");
+    let built = dir.join("build");
+    let compiled = Command::new("rustc").args(["--edition", "2024", "-o"]).arg(&built).arg(script).status();
+    if !compiled.is_ok_and(|status| status.success()) {
+        println!("skipped: there is no rustc");
+        return;
+    }
+    let git = |arguments: &[&str]| {
+        let who = ["-c", "user.name=a", "-c", "user.email=a@b"];
+        let done = Command::new("git").args(who).args(arguments).current_dir(dir.path()).output().unwrap();
+        assert!(done.status.success(), "{done:?}");
+        String::from_utf8(done.stdout).unwrap().trim().to_owned()
+    };
+    let commit = |package: &str| {
+        let mut script = Command::new(&built);
+        script.env("CARGO_MANIFEST_DIR", dir.join(package)).env("CARGO_PKG_VERSION", "0.1.0");
+        let done = script.env_remove("QUICKSTUDY_COMMIT").output().unwrap();
+        let said = String::from_utf8(done.stdout).unwrap();
+        let line = said.lines().find_map(|line| line.strip_prefix("cargo::rustc-env=QUICKSTUDY_COMMIT="));
+        line.map(str::to_owned)
+    };
+    // The package unpacked in another repository, with what `cargo package` wrote and without it; a copy of its folder.
+    let record = "0123456789012345678901234567890123456789";
+    for package in ["quickstudy-0.1.0", "vendored", "native-cli"] {
+        fs::create_dir(dir.join(package)).unwrap();
+        fs::write(dir.join(package).join("Cargo.toml"), "").unwrap();
+    }
+    let written = format!("{{\"git\": {{\"sha1\": \"{record}\"}}}}");
+    fs::write(dir.join("quickstudy-0.1.0/.cargo_vcs_info.json"), written).unwrap();
+    git(&["init", "--quiet"]);
+    git(&["add", "--all"]);
+    git(&["commit", "--quiet", "--message", "Another project"]);
+    assert_eq!(commit("quickstudy-0.1.0").as_deref(), Some(record));
+    assert_eq!(["vendored", "native-cli"].map(commit), [None, None]);
+    // The repository of quickstudy has all of its folders.
+    for folder in ["core", "gpu"] {
+        fs::create_dir(dir.join(folder)).unwrap();
+        fs::write(dir.join(folder).join("Cargo.toml"), "").unwrap();
+    }
+    git(&["add", "--all"]);
+    git(&["commit", "--quiet", "--message", "Quickstudy"]);
+    assert_eq!(commit("native-cli"), Some(git(&["rev-parse", "HEAD"])));
 }
 
 #[test]

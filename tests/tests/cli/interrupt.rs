@@ -5,7 +5,8 @@ use crate::sandbox;
 use quickstudy_tests::process::Finished;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// An iteration of two million updates.
 const LONG: &str = "train ppo --env cartpole --steps 1k --threads 2 --out r --set hidden=[8] --set envs=4 \
@@ -69,6 +70,24 @@ fn a_second_ctrl_c_stops_within_an_iteration_and_keeps_the_last_snapshot() {
     }
     let evaluated = dir.run("eval r --last --episodes 1");
     assert_eq!(evaluated.code, Some(0), "{evaluated:?}");
+}
+
+#[test]
+fn a_training_ends_with_the_program_that_started_it_and_keeps_the_last_snapshot() {
+    let dir = sandbox();
+    // Also in an iteration that takes minutes, when nobody is there to press a second time.
+    let mut child = dir.command(&format!("{LONG} --follow-input")).stdin(Stdio::piped()).spawn().unwrap();
+    while !dir.join("r/last.safetensors").exists() {
+        assert_eq!(child.try_wait().unwrap(), None);
+        std::thread::yield_now();
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    drop(child.stdin.take());
+    let begun = Instant::now();
+    let status = child.wait().unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(20), "it went on for {:?}", begun.elapsed());
+    assert_eq!(status.code(), Some(130));
+    assert_eq!(dir.run("eval r --last --episodes 1").code, Some(0));
 }
 
 #[test]

@@ -128,6 +128,25 @@ fn a_training_that_fails_does_not_stop_the_others() {
     assert_eq!(finished.out.lines().filter(|line| line.contains("2 of 2")).count(), 3, "{}", finished.out);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_training_that_is_killed_says_by_which_signal() {
+    let dir = sandbox();
+    let study = STUDY.replace("--steps 3k", "--steps 100M");
+    let child = dir.command(&format!("{study} --jobs 1")).spawn().unwrap();
+    while !dir.join("s").join(NAMES[6]).join("last.safetensors").exists() {
+        std::thread::yield_now();
+    }
+    let of_study = std::process::Command::new("ps").args(["-o", "pid=", "--ppid", &child.id().to_string()]).output();
+    let job = String::from_utf8(of_study.unwrap().stdout).unwrap();
+    for (signal, id) in [("-KILL", job.trim().to_owned()), ("-INT", child.id().to_string())] {
+        assert!(std::process::Command::new("kill").args([signal, &id]).status().unwrap().success(), "{signal} {id}");
+    }
+    let finished = Finished::from(child.wait_with_output().unwrap());
+    // Not what it said last, which is how far it was.
+    assert!(finished.err.contains("it ended by signal: 9 (SIGKILL)\n"), "{finished:?}");
+}
+
 #[test]
 fn lines_of_json_tell_how_far_each_training_is() {
     let dir = sandbox();

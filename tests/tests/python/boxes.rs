@@ -64,13 +64,28 @@ fn bounds_that_policies_cannot_act_in_are_refused_with_a_remedy() {
         ("huge", &["action[0] of Box(-1e+300, 1e+300", "wider than the numbers of single precision"][..]),
         ("widest", &["action[0] of Box(-3.4028235e+38", "wider than the numbers of single precision"]),
         ("narrow", &["action[0] of Box(", "single precision, in which policies act, has no number"]),
+        ("unbounded", &["infinite bounds, Box(-inf, inf, (2,), float32)"]),
+        ("fixed", &["action[1] of Box(", "there is nothing to choose"]),
+        ("fixed_byte", &["action[0] of Box(3, 3, (1,), uint8)", "there is nothing to choose"]),
     ] {
-        let env = format!("'gymnasium:envs_under_test:Within-v0?action={action}'").replace('\'', "");
-        let done = dir.run(&format!("train ppo --env {env} --steps 64 --out {action} {python}"));
+        let train = format!("train ppo --steps 64 --set envs=2 --set horizon=32 --set minibatches=2 {python} --env");
+        let done = dir.run(&format!("{train} gymnasium:envs_under_test:Within-v0?action={action} --out {action}"));
         assert_eq!(done.code, Some(2), "{action}: {done:?}");
-        for part in parts.iter().chain(&["gymnasium.wrappers.RescaleAction"]) {
+        for part in parts {
             assert!(done.err.contains(part), "{action}: {}", done.err);
         }
+        assert!(!dir.join(action).exists(), "nothing was begun");
+        // The remedy works as it stands there.
+        let remedy = done.err.split_once("in a module of your own, for example ").unwrap().1.lines().next().unwrap();
+        let module = format!(
+            "import envs_under_test\nimport gymnasium\n\n\ndef make():\n    \
+             env = envs_under_test.Within(\"{action}\")\n    return {remedy}\n\n\n\
+             gymnasium.register(\"Remedied-v0\", make, max_episode_steps=20)\n"
+        );
+        std::fs::write(dir.join(&format!("with_{action}.py")), module).unwrap();
+        let done = dir.run(&format!("{train} gymnasium:with_{action}:Remedied-v0 --out {action}"));
+        assert_eq!(done.code, Some(0), "{action}: {remedy}: {done:?}");
+        assert!(!(done.err + &done.out).contains(" fault"), "{action}: {remedy}");
     }
 }
 

@@ -107,6 +107,99 @@ fn workers_end_with_a_parent_that_is_killed_while_they_hang() {
 }
 
 #[test]
+fn workers_end_with_all_that_they_have_started_also_in_a_loop_of_c_code() {
+    let Some((dir, python)) = sandbox() else { return };
+    // A loop that holds the interpreter's lock, a copy that would answer too, and a process of multiprocessing.
+    for (kinds, signal, limit) in
+        [("count", "KILL", 5), ("copy", "KILL", 5), ("helper", "KILL", 5), ("count", "INT", 6)]
+    {
+        let env = format!("gymnasium:envs_under_test:Faulty-v0?kinds={kinds}&at=3");
+        let out = format!("{kinds}-{signal}");
+        let train = format!("train ppo --env {env} --steps 100M --set hidden=[8] --out {out} --workers 2 {python}");
+        let mut child = dir.start(&train);
+        let id = child.id().to_string();
+        let least = if kinds == "count" { 2 } else { 4 };
+        assert!(wait_until(Duration::from_secs(60), || workers_of(&id).len() >= least), "{kinds}: workers start");
+        assert!(wait_until(Duration::from_secs(60), || dir.join(&out).join("last.safetensors").exists()), "{kinds}");
+        std::thread::sleep(Duration::from_millis(500));
+        let sent = Command::new("kill").args([&format!("-{signal}"), &id]).status().unwrap();
+        assert!(sent.success());
+        assert!(wait_until(Duration::from_secs(limit), || workers_of(&id).is_empty()), "{kinds}: {signal}");
+        child.wait().unwrap();
+    }
+}
+
+#[test]
+fn copies_of_a_worker_do_not_answer() {
+    let Some((dir, python)) = sandbox() else { return };
+    let env = "gymnasium:envs_under_test:Faulty-v0?kinds=copy&at=3";
+    let done = dir.run(&format!(
+        "train ppo --env {env} --steps 128 --set envs=2 --set horizon=32 --set minibatches=2 --set hidden=[8] \
+         --eval-every 0 --out run {python}"
+    ));
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert!(!(done.err + &done.out).contains(" fault"), "no message was of two");
+}
+
+#[test]
+fn lists_of_processes_show_a_line_and_no_program() {
+    let Some((dir, python)) = sandbox() else { return };
+    let mut child = dir.start(&format!("train ppo --env gymnasium:CartPole-v1 --steps 100M --out run {python}"));
+    let id = child.id().to_string();
+    assert!(wait_until(Duration::from_secs(60), || !workers_of(&id).is_empty()), "workers start");
+    let shown = fs::read_to_string(format!("{}/cmdline", workers_of(&id)[0])).unwrap();
+    assert!(shown.len() < 400 && !shown.contains('\n') && shown.contains("# A worker of quickstudy"), "{shown}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// A program of the shell in the sandbox.
+fn script(dir: &Sandbox, name: &str, text: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::write(dir.join(name), format!("#!/bin/sh\n{text}\n")).unwrap();
+    fs::set_permissions(dir.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// True if none of the processes whose numbers are in a file lives.
+fn ended(dir: &Sandbox, file: &str) -> bool {
+    let lives = |id: &str| {
+        let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+        !stat.is_empty() && !stat.contains(") Z ")
+    };
+    let ids = fs::read_to_string(dir.join(file)).unwrap();
+    assert!(!ids.is_empty());
+    !ids.lines().any(lives)
+}
+
+#[test]
+fn an_interpreter_that_does_not_answer_is_refused_and_leaves_nothing_behind() {
+    let Some((dir, python)) = sandbox() else { return };
+    let python = python.trim_start_matches("--python ");
+    script(&dir, "silent", "sleep 600 & echo $! >> silent.ids; sleep 600 & echo $! >> silent.ids; wait");
+    for command in ["python check", "train ppo --env gymnasium:CartPole-v1"] {
+        let begun = std::time::Instant::now();
+        let done = dir.run(&format!("{command} --python ./silent"));
+        assert_eq!(done.code, Some(2), "{done:?}");
+        assert!(done.err.contains("./silent (--python) has not answered within 10s; name another one"), "{}", done.err);
+        assert!(begun.elapsed() < Duration::from_secs(20) && ended(&dir, "silent.ids"), "{:?}", begun.elapsed());
+    }
+    // Killed meanwhile.
+    fs::remove_file(dir.join("silent.ids")).unwrap();
+    let mut child = dir.start("python check --python ./silent");
+    let begun = || fs::read_to_string(dir.join("silent.ids")).is_ok_and(|ids| ids.lines().count() == 2);
+    assert!(wait_until(Duration::from_secs(20), begun));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(wait_until(Duration::from_secs(5), || ended(&dir, "silent.ids")));
+    // One that answers, and leaves a process behind that holds its output.
+    script(&dir, "chatty", &format!("sleep 600 & echo $! >> chatty.ids; exec {python} \"$@\""));
+    let begun = std::time::Instant::now();
+    let done = dir.run("python check --python ./chatty");
+    assert!(done.code == Some(0) && begun.elapsed() < Duration::from_secs(20), "{done:?}");
+    assert!(wait_until(Duration::from_secs(5), || ended(&dir, "chatty.ids")));
+}
+
+#[test]
 fn faults_are_shown_and_counted_and_leave_no_process_behind() {
     let Some((dir, python)) = sandbox() else { return };
     let env = "gymnasium:envs_under_test:Faulty-v0?kinds=raise,raise,raise,kill,fork,stop&chance=0.008";
@@ -131,6 +224,11 @@ fn wrong_commands_name_what_is_wrong() {
         ("train ppo --env gymnasium:", &["gymnasium:CartPole-v1"]),
         ("train promp --env gymnasium:CartPole-v1", &["task"]),
         ("train ppo --env gymnasium:CartPole-v1 --workers 0", &["--workers"]),
+        ("train ppo --env gymnasium:CartPole-v1?max_episode_steps=1e12", &["max_episode_steps is 1000000000000"]),
+        ("train ppo --env gymnasium:Nowhere-v1", &["gymnasium:MODULE:Nowhere-v1"]),
+        ("train ppo --env Nowhere-v1", &["gymnasium:Nowhere-v1", "gymnasium:MODULE:ID"]),
+        ("train ppo --env gymnasium:envs_under_test:Within-v0?action=fixed", &["nothing to choose"]),
+        ("train ppo --env gymnasium:envs_under_test:Fussy-v0?way=assert", &["envs_under_test.py, line", "assert self"]),
         ("train ppo --env gymnasium:CartPole-v1 --env-timeout -1", &["--env-timeout"]),
     ] {
         let done = dir.run(&format!("{command} {python}"));

@@ -142,6 +142,32 @@ fn observations_are_flattened() {
 }
 
 #[test]
+fn what_is_no_number_is_left_out_with_a_note_that_names_it() {
+    let Some(options) = options(1) else { return };
+    let partly = place("Sample-v0?space=partly", &options).unwrap();
+    let names: Vec<_> = partly.spec().observation.iter().map(|dim| dim.name.as_str()).collect();
+    assert_eq!(names, ["pair[0]", "pair[1]", "pair[2]", "pair[3]", "pair[4]", "z.a[0]", "z.a[1]"]);
+    let mut envs = executor(&partly, 1);
+    let first = pollster::block_on(envs.reset(&keys(1, 0))).unwrap();
+    assert_eq!((first[..2].iter().sum::<f64>(), first[2..5].iter().sum::<f64>()), (1.0, 1.0), "{first:?}");
+    pollster::block_on(envs.step(&[1.0], &keys(1, 1))).unwrap();
+    // Properties that others have raise, and infos of the names that are looked for are no numbers.
+    let strange = place("Strange-v0", &options).unwrap();
+    let mut envs = executor(&strange, 1);
+    pollster::block_on(envs.reset(&keys(1, 0))).unwrap();
+    pollster::block_on(envs.step(&[1.0], &keys(1, 1))).unwrap();
+    assert!(envs.fleet().info.is_empty() && envs.faults().total() == 0, "{:?}", envs.faults());
+    let said = said().join("\n");
+    for part in [
+        "left out of observations, as no numbers: `mission` (Mission), `pair.1` (Mission), `z.path` (Sequence)",
+        "left out of infos, as no number: `success` (str)",
+        "left out of infos, as no number: `is_success` (list)",
+    ] {
+        assert!(said.contains(part), "`{part}` is missing: {said}");
+    }
+}
+
+#[test]
 fn both_ends_at_once_are_a_final_state_and_success_is_seen() {
     let Some(options) = options(1) else { return };
     let mut envs = executor(&place("Echo-v0?ends=2", &options).unwrap(), 1);
@@ -194,7 +220,25 @@ fn what_cannot_be_played_says_why() {
         ("Echo-v0?action=unbounded", "infinite bounds"),
         ("Echo-v0?action=dict", "the space Dict"),
         ("Broken-v0", "the licence has run out"),
-        ("OldStep-v0", "expected 5, got 4"),
+        ("OldStep-v0", "step() gave 4 values instead of observation, reward"),
+        ("OldReset-v0", "reset() gave ndarray instead of an observation and infos: it is not made for Gymnasium 1.x"),
+        ("Sample-v0?space=mission", "the space Mission"),
+        ("Sample-v0?space=missions", "the space Dict"),
+        ("Within-v0?action=fixed", "action[1] of Box([-1. 0.5], [1. 0.5], (2,), float64) has the range 0.5 to 0.5"),
+        ("Within-v0?action=endless", "1000000000000 options, more than 1048576"),
+        ("Within-v0?action=endless_pair", "2000000000 options, more than 1048576"),
+        ("Unknown-v0?where=reset", "the first observation holds nan"),
+        ("Unknown-v0?where=step", "the observation of a step holds inf"),
+        ("Unknown-v0?where=reward", "the reward of a step is nan"),
+        ("CartPole-v1?max_episode_steps=1e12", "max_episode_steps is 1000000000000, expected 1 to 4294967295"),
+        ("CartPole-v1?max_episode_steps=1e300", "expected 1 to 4294967295"),
+        ("CartPole-v1?max_episode_steps=0", "positive"),
+        // The line of the user's code, and not that of NumPy or Gymnasium, which raised.
+        ("Broken-v0", "envs_under_test.py, line"),
+        ("Fussy-v0?way=assert", "in __init__: assert self.kinds_of(way) == 3)"),
+        ("Fussy-v0?way=numpy", "in __init__: np.zeros(2).reshape(3))"),
+        ("Fussy-v0?way=cause", "in __init__: raise TypeError(\"there is no size\") from error)"),
+        ("Nowhere-v1", "one that a module registers is named gymnasium:MODULE:Nowhere-v1"),
     ] {
         let error = place(id, &options).unwrap_err().to_string();
         assert!(error.starts_with("env: gymnasium:") && error.contains(part) && error.contains(id), "{id}: {error}");
