@@ -47,7 +47,7 @@ mod tests {
         for (algorithm, env, text, key, value, origin) in [
             // One environment cannot be divided.
             ("trpo", "cartpole-no-velocities", "cell = \"gru\"", "minibatches", 1, "default, suited to the others"),
-            ("ppo2", "cartpole-no-velocities", "cell = \"gru\"", "minibatches", 1, "default, suited to the others"),
+            ("ppo2", "cartpole-no-velocities", "cell = \"gru\"", "minibatches", 8, "default, suited to the others"),
             ("ppo", "hopper", "horizon = 100", "minibatches", 25, "preset ppo-hopper, suited to the others"),
             // 32 minibatches of 32 steps have one step each.
             ("ppo", "hopper", "horizon = 32\nenvs = 1", "minibatches", 16, "preset ppo-hopper, suited to the others"),
