@@ -198,8 +198,8 @@ class GymnasiumSource:
         if numbers > LARGEST:
             shown = " ".join(str(space).split())
             raise Unfit(
-                f"{what} are {shown[:100]} of {numbers} numbers, more than {LARGEST}; wrap the environment to make them "
-                "smaller"
+                f"{what} are {shown[:100]} of {numbers} numbers, more than {LARGEST}; wrap the environment to make "
+                "them smaller"
             )
 
     def probe(self, env):
