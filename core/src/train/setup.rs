@@ -76,7 +76,8 @@ impl Setup {
     /// Resolves a request. Defaults are overridden by the preset for the environment, and that by `layers`, later ones
     /// last. A number of defaults or preset that does not go with `layers`, such as one of minibatches that does not
     /// divide the environments, becomes the nearest one that does. `length` is a number of environment steps,
-    /// `Option<u64>`, or a [`Length`]; without one, the run is as long as the preset says, or 100,000 steps. `algorithm` is the name of a built-in one, or the definition of another.
+    /// `Option<u64>`, or a [`Length`]; without one, the run is as long as the preset says, or 100,000 steps.
+    /// `algorithm` is the name of a built-in one, or the definition of another.
     ///
     /// # Errors
     /// [`Error::Unknown`] for an unknown algorithm or key, with the closest one; [`Error::Config`] for a value of the
