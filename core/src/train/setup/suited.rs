@@ -78,6 +78,7 @@ mod tests {
             "meta_batch = 7",
             "batch_size = 7",
             "memory_size = 100",
+            "train_freq = 7",
             "learning_starts = 10",
         ];
         for def in ALGORITHMS {
