@@ -29,7 +29,7 @@ const WAYS: [&str; 8] = [
     "every other number at its lowest, the others at their highest",
     "every other number at its highest, the others at their lowest",
     "the lowest or the highest by chance",
-    "each number at its highest and each option for 25 steps",
+    "one number at its highest after the other, or one option, for 25 steps each",
 ];
 
 /// A number of an action with its ends.
