@@ -1,6 +1,6 @@
 //! Numbers of defaults and presets that are suited to what was chosen.
 
-use super::{Setting, table};
+use super::setting::{Setting, table};
 use crate::algo::{Algorithm, AlgorithmDef};
 use crate::env::EnvSpec;
 use crate::settings::Value;
