@@ -19,7 +19,8 @@ def check_size(what, space, numbers):
     if numbers > LARGEST:
         shown = " ".join(optional(lambda: str(space), type(space).__name__).split())
         raise Unfit(
-            f"{what} are {shown[:100]} of {numbers} numbers, more than {LARGEST}; wrap the environment to make them smaller"
+            f"{what} are {shown[:100]} of {numbers} numbers, more than {LARGEST}; wrap the environment to make "
+            "them smaller"
         )
 
 

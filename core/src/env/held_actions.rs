@@ -29,11 +29,11 @@ const WAYS: [&str; 8] = [
     "every other number at its lowest, the others at their highest",
     "every other number at its highest, the others at their lowest",
     "the lowest or the highest by chance",
-    "each number at its highest and each option for 25 steps",
+    "one number at its highest after the other, or one option, for 25 steps each",
 ];
 
 /// A number of an action with its ends.
-struct Part {
+struct HeldNumber {
     name: String,
     low: f32,
     high: f32,
@@ -42,15 +42,15 @@ struct Part {
     whole: bool,
 }
 
-impl Part {
-    fn all(space: &ActionSpace) -> Vec<Part> {
+impl HeldNumber {
+    fn all(space: &ActionSpace) -> Vec<HeldNumber> {
         let option = |name: String, options: usize| {
             let high = options.saturating_sub(1) as f32;
-            Part { name, low: 0.0, high, options, whole: true }
+            HeldNumber { name, low: 0.0, high, options, whole: true }
         };
         let number = |dim: &Dim| {
             let [low, high] = dim.single();
-            Part { name: dim.name.clone(), low, high, options: 0, whole: dim.whole }
+            HeldNumber { name: dim.name.clone(), low, high, options: 0, whole: dim.whole }
         };
         match space {
             ActionSpace::Discrete { names } => vec![option("action".to_owned(), names.len())],
@@ -93,7 +93,7 @@ impl Part {
 /// Plays whole episodes with such actions. Says what was played, or which number was wrong, when, and after which
 /// actions.
 pub(super) fn play(env: &EnvDef) -> Result<String, String> {
-    let parts = Part::all(&env.spec().action);
+    let parts = HeldNumber::all(&env.spec().action);
     let steps = env.spec().horizon.clamp(STEPS[0], STEPS[1]);
     for beyond in BEYOND {
         let mut rows = Lockstep::new(env, Isa::detect(), COUNT);
@@ -118,10 +118,10 @@ pub(super) fn play(env: &EnvDef) -> Result<String, String> {
 }
 
 /// The fault as a part of a sentence: the number, the step of the episode, its actions, and the remedy.
-fn sentence(fault: &RowFault, parts: &[Part], rows: &Lockstep, beyond: f32, step: u32) -> String {
+fn sentence(fault: &RowFault, parts: &[HeldNumber], rows: &Lockstep, beyond: f32, step: u32) -> String {
     const SHOWN: usize = 4;
     let RowFault { lane, number, remedy } = fault;
-    let value = |(part, lanes): (&Part, &[f32])| format!("`{}` = {}", part.name, lanes[*lane]);
+    let value = |(part, lanes): (&HeldNumber, &[f32])| format!("`{}` = {}", part.name, lanes[*lane]);
     let mut last: Vec<String> = parts.iter().zip(rows.action.chunks(COUNT)).map(value).take(SHOWN).collect();
     if parts.len() > SHOWN {
         last.push("…".to_owned());

@@ -6,6 +6,7 @@ pub(super) mod metric_docs;
 pub(super) mod own;
 pub(super) mod presets;
 pub(super) mod register;
+mod setting;
 #[cfg(any(test, feature = "debug"))]
 pub(super) mod small;
 mod suited;
@@ -13,11 +14,13 @@ mod without_comments;
 
 use std::rc::Rc;
 
-use toml::{Table, Value};
+use toml::Table;
 
 use self::length::Length;
 use self::presets::{preset, preset_on_host};
 use self::register::is_builtin;
+pub use self::setting::Setting;
+use self::setting::table;
 use crate::algo::{Algorithm, AlgorithmDef, IntoAlgorithm, StateEntry, Together, Training};
 use crate::env::{ActionSpace, Dim};
 use crate::host::{EnvPlace, FleetSize};
@@ -32,18 +35,6 @@ pub struct Layer {
     pub origin: String,
     /// Keys and values of the settings.
     pub settings: Table,
-}
-
-/// A resolved setting.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Setting {
-    /// The key.
-    pub key: String,
-    /// The value.
-    pub value: Value,
-    /// The origin: `default`, `preset …`, or the origin of the layer; behind the first two `, suited to the others`, if
-    /// the value was changed.
-    pub origin: String,
 }
 
 /// A resolved, valid request for training.
@@ -75,8 +66,9 @@ const SIZES_OF_ACTIONS: (f64, f64) = (0.5, 2.0);
 impl Setup {
     /// Resolves a request. Defaults are overridden by the preset for the environment, and that by `layers`, later ones
     /// last. A number of defaults or preset that does not go with `layers`, such as one of minibatches that does not
-    /// divide the environments, becomes the nearest one that does. `length` is a number of environment steps, `Option<u64>`, or a [`Length`]; without one, the run is as long
-    /// as the preset says, or 100,000 steps. `algorithm` is the name of a built-in one, or the definition of another.
+    /// divide the environments, becomes the nearest one that does. `length` is a number of environment steps,
+    /// `Option<u64>`, or a [`Length`]; without one, the run is as long as the preset says, or 100,000 steps.
+    /// `algorithm` is the name of a built-in one, or the definition of another.
     ///
     /// # Errors
     /// [`Error::Unknown`] for an unknown algorithm or key, with the closest one; [`Error::Config`] for a value of the
@@ -306,10 +298,6 @@ fn defaults(algorithm: &AlgorithmDef) -> Vec<Setting> {
     let setting =
         |key: &str| Some(Setting { key: key.to_owned(), value: values.remove(key)?, origin: "default".to_owned() });
     algorithm.settings().map(|doc| doc.key).filter_map(setting).collect()
-}
-
-fn table(settings: &[Setting]) -> Table {
-    settings.iter().map(|setting| (setting.key.clone(), setting.value.clone())).collect()
 }
 
 /// Replaces the values of settings by those of a layer.

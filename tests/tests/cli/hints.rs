@@ -12,7 +12,7 @@ fn what_a_user_sets_is_not_refused_because_of_a_default() {
     let dir = sandbox();
     for (run, line) in [
         ("trpo --env cartpole-no-velocities --set cell=gru", "minibatches = 1 "),
-        ("ppo2 --env cartpole-no-velocities --set cell=gru", "minibatches = 1 "),
+        ("ppo2 --env cartpole-no-velocities --set cell=gru", "minibatches = 8 "),
         ("ppo --env hopper --set horizon=100", "minibatches = 25 "),
     ] {
         let shown = dir.run(&format!("train {run} --print-config"));

@@ -65,8 +65,8 @@ impl Bits for Tensor {
     }
 }
 
-/// Values of any shapes that broadcast; truth values are u32 0 or 1. Operations are those of the graph, and their places
-/// in the source those of the environment that asked for them.
+/// Values of any shapes that broadcast; truth values are u32 0 or 1. Operations are those of the graph, with the lines
+/// of the environment that asked for them.
 impl Real for Tensor {
     type Mask = Tensor;
     type Bits = Tensor;

@@ -1,6 +1,6 @@
 //! Numbers of defaults and presets that are suited to what was chosen.
 
-use super::{Setting, table};
+use super::setting::{Setting, table};
 use crate::algo::{Algorithm, AlgorithmDef};
 use crate::env::EnvSpec;
 use crate::settings::Value;
@@ -47,7 +47,7 @@ mod tests {
         for (algorithm, env, text, key, value, origin) in [
             // One environment cannot be divided.
             ("trpo", "cartpole-no-velocities", "cell = \"gru\"", "minibatches", 1, "default, suited to the others"),
-            ("ppo2", "cartpole-no-velocities", "cell = \"gru\"", "minibatches", 1, "default, suited to the others"),
+            ("ppo2", "cartpole-no-velocities", "cell = \"gru\"", "minibatches", 8, "default, suited to the others"),
             ("ppo", "hopper", "horizon = 100", "minibatches", 25, "preset ppo-hopper, suited to the others"),
             // 32 minibatches of 32 steps have one step each.
             ("ppo", "hopper", "horizon = 32\nenvs = 1", "minibatches", 16, "preset ppo-hopper, suited to the others"),
@@ -78,6 +78,7 @@ mod tests {
             "meta_batch = 7",
             "batch_size = 7",
             "memory_size = 100",
+            "train_freq = 7",
             "learning_starts = 10",
         ];
         for def in ALGORITHMS {

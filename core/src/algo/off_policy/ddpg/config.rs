@@ -32,7 +32,7 @@ crate::settings! {
         noise: DdpgNoise = DdpgNoise::OrnsteinUhlenbeck;
         /// θ of the process: how strongly it is drawn back to 0
         ///
-        /// Each step takes θ · `noise_dt` times the noise away from it. From 2 on it grows from step to step, without end.
+        /// Each step takes θ · `noise_dt` times the noise away from it. From 2 on it grows from step to step.
         noise_theta: f64 = 0.15, Range::Shown(&Range::NotNegative, "0 to 2 / noise_dt");
         /// time of a step in the process
         noise_dt: f64 = 1.0, Range::Positive;

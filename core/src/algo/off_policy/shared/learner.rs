@@ -50,12 +50,12 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
         let (passes, whole) = (learner.passes_of_a_period(), learner.algorithm.replay().whole_episodes().is_some());
         if !whole && !(iteration_steps / train_freq).is_multiple_of(passes) {
             let steps = train_freq * passes;
+            let near = iteration_steps.div_ceil(steps) * steps;
             let problem = format!(
                 "{iteration_steps} is no multiple of {steps}, the steps after which the kinds of updates repeat; try \
-                 {}",
-                iteration_steps.div_ceil(steps) * steps
+                 {near}"
             );
-            return Err(Error::config("iteration_steps", problem));
+            return Err(Error::config_instead("iteration_steps", problem, near));
         }
         Ok(learner)
     }

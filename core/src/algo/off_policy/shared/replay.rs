@@ -161,12 +161,12 @@ impl Replay {
         if whole.is_none() && !iteration_steps.is_multiple_of(train_freq) {
             let near = iteration_steps.div_ceil(train_freq) * train_freq;
             let problem = format!("train_freq = {train_freq} does not divide {iteration_steps}; try {near}");
-            return Err(Error::config("iteration_steps", problem));
+            return Err(Error::config_instead("iteration_steps", problem, near));
         }
         if batch_size > memory_size {
             let problem =
                 format!("{batch_size} are more than the memory holds; lower it, or raise memory_size = {memory_size}");
-            return Err(Error::config("batch_size", problem));
+            return Err(Error::config_instead("batch_size", problem, memory_size));
         }
         if whole.is_some() {
             return self.validate_episodes(limit);

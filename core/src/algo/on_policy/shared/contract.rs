@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use super::{FittedBaseline, Sampling, Stepping};
+use super::{FittedBaseline, MAX_BATCH, Sampling, Stepping};
 use crate::algo::{ActorCritic, Algorithm, Course, Held, Learned, Metrics, StateEntry, Statistics, Together};
 use crate::env::EnvSpec;
 use crate::host::FleetSize;
@@ -98,9 +98,19 @@ impl<C: OnPolicy> OnPolicyLearner<C> {
     pub fn new(config: &C, spec: &EnvSpec) -> Result<Self> {
         let mut config = config.clone();
         *config.sampling_mut() = config.parts().sampling.fitted(spec.horizon)?;
+        let Parts { sampling, memory, .. } = config.parts();
+        let Sampling { envs, minibatches, minibatch_size, sde, .. } = *sampling;
+        // Before the others, which would advise a number that divides steps.
+        let divided = !(1..=MAX_BATCH).contains(&envs) || envs.is_multiple_of(minibatches);
+        if memory.cell != MemoryKind::None && minibatch_size == 0 && !divided {
+            let near = nearest_divisor(envs, minibatches);
+            let problem = format!(
+                "{minibatches} must divide envs ({envs}) where policies remember; try {near}, or set minibatch_size"
+            );
+            return Err(Error::config_instead("minibatches", problem, near));
+        }
         config.validate()?;
         let Parts { sampling, net, memory, stepping, .. } = config.parts();
-        let Sampling { envs, minibatches, minibatch_size, sde, .. } = *sampling;
         if sde && spec.action.counts().is_some() {
             let problem = format!("the actions of `{}` are choices, which have no noise; set it to false", spec.name);
             return Err(Error::config("sde", problem));
@@ -108,13 +118,6 @@ impl<C: OnPolicy> OnPolicyLearner<C> {
         if sde && net.gaussian.min_std > 0.0 {
             let problem = "state-dependent exploration has no lowest σ; set it to 0, or sde to false";
             return Err(Error::config("min_std", problem));
-        }
-        if memory.cell != MemoryKind::None && minibatch_size == 0 && !envs.is_multiple_of(minibatches) {
-            let near = nearest_divisor(envs, minibatches);
-            let problem = format!(
-                "{minibatches} must divide envs ({envs}) where policies remember; try {near}, or set minibatch_size"
-            );
-            return Err(Error::config_instead("minibatches", problem, near));
         }
         let net = ActorCritic::remembering(spec, net, &memory, sampling).stepping(stepping);
         Ok(OnPolicyLearner { config, net, horizon: spec.horizon, tasks: spec.task.len() })
