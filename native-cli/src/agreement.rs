@@ -1,4 +1,4 @@
-//! Whether the files of a run folder are of one run: its snapshot, its configuration and its metrics.
+//! Agreement of a run folder's files: its snapshot, its configuration and its metrics are of one run.
 //!
 //! A snapshot goes on by its own header, whatever lies beside it. Were that of another run, the folder would be trained
 //! on as one run and read as another. So whoever goes on compares first, and whoever reads believes the snapshot.
@@ -11,6 +11,7 @@ use crate::output::one_line;
 use crate::run_folder::{self, file};
 use crate::run_settings::RunSettings;
 use crate::tfevents::{self, Records};
+use quickstudy_bridge::is_name;
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::Path;
@@ -23,7 +24,7 @@ const ROWS: usize = 200;
 /// Names of a run, beside the settings of its algorithm.
 const NAMES: [&str; 3] = ["algorithm", "env", "seed"];
 
-/// What a snapshot says of its run, read without the rest of it.
+/// A run as its snapshot tells of it, read without the rest of that file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SnapshotRun {
     /// Algorithm, environment, seed and settings, by the keys of a configuration.
@@ -85,22 +86,27 @@ impl SnapshotRun {
 /// Tells whether both names are of one environment: parameters may be written that have these values anyway. Python is
 /// not started for that.
 fn is_environment(own: &str, other: &str) -> bool {
-    let of_python = |name: &str| name.split_once(['?', ':']).is_some_and(|(kind, _)| kind == "gymnasium");
-    if of_python(own) && of_python(other) {
+    if is_name(own) && is_name(other) {
         let id = |name: &str| name.split('?').next().unwrap_or(name).to_owned();
         return id(own) == id(other);
     }
-    !of_python(own) && !of_python(other) && known::environment(other).is_ok_and(|env| env.spec().name == own)
+    !is_name(own) && !is_name(other) && known::environment(other).is_ok_and(|env| env.spec().name == own)
 }
 
-/// Checks that snapshot, configuration and metrics in a folder are of one run. What is missing or damaged is told of by
-/// whoever reads it.
+/// Checks that a snapshot, and the configuration and the metrics in a folder, are of one run. Whatever is missing or
+/// damaged is told of by whoever reads it.
 ///
 /// # Errors
 /// [`Stop`] with code 2 that names the file, and what it has otherwise.
-pub fn check(folder: &Path) -> Result<(), Stop> {
-    let path = folder.join(file::LAST);
-    let Some(run) = SnapshotRun::read(&path) else { return Ok(()) };
+pub fn check(folder: &Path, snapshot: &Path) -> Result<(), Stop> {
+    let Some(run) = SnapshotRun::read(snapshot) else { return Ok(()) };
+    let unlike = |name: &str, has: &str, own: &str| {
+        let message = format!("{} is of another run than {}", folder.join(name).display(), snapshot.display());
+        Stop::user(format!("{message}: it has {has}, and the snapshot {own}")).hint(
+            "put the run's own file back, or move the other one away: settings of a run do not change when it goes \
+             on; start a new run for others",
+        )
+    };
     let others = [(file::CONFIG, config_in(folder)), (file::EVENTS, config_of_events(folder))];
     for (name, config) in others.into_iter().filter_map(|(name, config)| Some((name, config?))) {
         let differing = run.differing(&config);
@@ -111,17 +117,9 @@ pub fn check(folder: &Path) -> Result<(), Stop> {
             let shown = differing.iter().take(4).map(|one| format!("{} = {}", one.0, of(one)));
             one_line(&shown.collect::<Vec<_>>().join(", ")).into_owned()
         };
-        return Err(unlike(folder, name, &values(|one| &one.2), &values(|one| &one.1)));
+        return Err(unlike(name, &values(|one| &one.2), &values(|one| &one.1)));
     }
-    check_rows(folder, run.made)
-}
-
-fn unlike(folder: &Path, name: &str, has: &str, own: &str) -> Stop {
-    let message = format!("{} is of another run than {}: it has {has}", folder.join(name).display(), file::LAST);
-    Stop::user(format!("{message}, and the snapshot {own}")).hint(
-        "put the run's own file back, or move the other one away: settings of a run do not change when it goes on; \
-         start a new run for others",
-    )
+    check_rows(folder, run.made, &unlike)
 }
 
 /// The configuration in a folder, if it is there and can be read.
@@ -138,7 +136,11 @@ fn config_of_events(folder: &Path) -> Option<Table> {
 }
 
 /// Checks that rows of the metrics are those of a run that has come so far, and that all files have the same.
-fn check_rows(folder: &Path, (iterations, steps): (u64, Option<u64>)) -> Result<(), Stop> {
+fn check_rows(
+    folder: &Path,
+    (iterations, steps): (u64, Option<u64>),
+    unlike: &dyn Fn(&str, &str, &str) -> Stop,
+) -> Result<(), Stop> {
     let columns = header(folder).unwrap_or_default();
     let csv = rows(folder, file::CSV, &|line| TextRow::from_csv(line, &columns)).unwrap_or_default();
     let json = rows(folder, file::JSONL, &TextRow::from_json).unwrap_or_default();
@@ -155,7 +157,7 @@ fn check_rows(folder: &Path, (iterations, steps): (u64, Option<u64>)) -> Result<
             if other {
                 let has = format!("iteration {at} at environment step {}", row.steps);
                 let own = format!("iteration {iterations} at {}", steps.unwrap_or(0));
-                return Err(unlike(folder, name, &has, &own));
+                return Err(unlike(name, &has, &own));
             }
         }
     }

@@ -63,7 +63,7 @@ impl PlannedRun {
             return Ok(RunStage::Missing);
         }
         self.check_settings(&path)?;
-        agreement::check(&self.folder)?;
+        agreement::check(&self.folder, &self.folder.join(file::LAST))?;
         if self.folder.join(file::LAST).exists() {
             let snapshot = run_folder::read_snapshot(&self.folder, file::LAST)?;
             let path = self.folder.join(file::LAST);

@@ -81,10 +81,10 @@ pub fn check_plain(folder: &Path) -> Result<(), Stop> {
             "a link"
         } else if meta.is_dir() == is_folder && meta.is_file() != is_folder {
             continue;
+        } else if is_folder {
+            "no folder"
         } else if meta.is_dir() {
             "a folder"
-        } else if meta.is_file() {
-            "a file"
         } else {
             "a device or a pipe"
         };

@@ -104,3 +104,32 @@ fn before_training_ctrl_c_ends_at_once_and_leaves_nothing() {
     assert!(finished.err.contains("stopped while setting up: nothing was trained"), "{finished:?}");
     assert!(!dir.join("r").exists());
 }
+
+#[test]
+fn a_study_says_how_long_ago_ctrl_c_was_and_not_when_it_began() {
+    let dir = sandbox();
+    let study = LONG.replace("ppo", "ppo,ppo2").replace("--out r", "--jobs 2 --out s");
+    let mut child = dir.command(&study).spawn().unwrap();
+    let (mut out, mut err) =
+        (BufReader::new(child.stdout.take().unwrap()), BufReader::new(child.stderr.take().unwrap()));
+    let begun = |name: &str| dir.join(&format!("s/cartpole-{name}-s0/last.safetensors")).exists();
+    while !begun("ppo") || !begun("ppo2") {
+        assert_eq!(child.try_wait().unwrap(), None);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    interrupt(&child);
+    let waiting = line(&mut err);
+    assert!(waiting.starts_with("stopping: waiting for the iterations that run"), "{waiting}");
+    assert!(!waiting.contains("has taken"), "{waiting}");
+    let mut said = line(&mut out);
+    while !said.starts_with("stopping: ") {
+        said = line(&mut out);
+    }
+    assert!(said.starts_with("stopping: 10 s since Ctrl-C; 2 trainings end their iterations"), "{said}");
+    interrupt(&child);
+    let stopping = line(&mut err);
+    assert!(stopping.contains(" s after the first Ctrl-C; press Ctrl-C again"), "{stopping}");
+    interrupt(&child);
+    child.wait().unwrap();
+}

@@ -131,7 +131,7 @@ fn results_are_not_written_through_links_that_nobody_named() {
         ("m/mine.svg", "plot m --force -o m/mine.svg"),
         ("m/mine.html", "report m -o m/mine.html"),
         ("m/mine.csv", "eval m --csv m/mine.csv"),
-        ("m/mine.safetensors", "export m -o m/mine.safetensors"),
+        ("m/mine.safetensors", "export m --force -o m/mine.safetensors"),
         ("m/mine.csv", "compare m -o m/mine.csv"),
         ("curves.svg", "plot m"),
         ("report.html", "report m"),

@@ -12,10 +12,11 @@ use crate::activity::{self, Work};
 use crate::agreement;
 use crate::config;
 use crate::device::time_of_training;
+use crate::kept::Kept;
 use crate::known;
 use crate::outcome::Stop;
 use crate::progress::{grouped, say};
-use crate::run_folder::{self, links};
+use crate::run_folder::{self, file, links};
 use crate::segments;
 use crate::signals;
 use crate::ticker::Ticker;
@@ -33,9 +34,13 @@ pub(super) fn resume(args: &TrainArgs) -> Result<(), Stop> {
     let paths = named(args)?;
     run_folder::check_descriptors(paths.len())?;
     // All of them before one is locked.
-    for folder in paths.iter().filter(|path| path.is_dir()) {
-        run_folder::check_plain(folder)?;
-        agreement::check(folder)?;
+    for path in &paths {
+        if path.is_dir() {
+            run_folder::check_plain(path)?;
+            agreement::check(path, &path.join(file::LAST))?;
+        } else if let Ok(kept) = Kept::find(path) {
+            agreement::check(kept.run(), path)?;
+        }
     }
     let ticker = Ticker::new(None);
     let Opened { mut sources, unbegun } = source::open(&paths)?;
