@@ -299,7 +299,7 @@ const TRAINING: [TrainingLine; 8] = [
 fn training(device: &Device, args: &BenchArgs, chosen: &dyn Fn(&str) -> bool) -> Result<(), Stop> {
     let head = ["with updates", "steps/s", "GFLOP/s", "of peak", "dispatches", "host µs", "set-up", "first"];
     say("");
-    say(&format!("{}", columns(head.map(str::to_owned))));
+    say(&columns(head.map(str::to_owned)));
     for line in TRAINING.into_iter().filter(|line| chosen(line.env)) {
         let setup = setup_of(line.of, line.env, &[0], Some(u64::MAX >> 20), line.settings)?;
         let (device, why) = match args.device.is_auto() {
