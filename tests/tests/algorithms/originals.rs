@@ -139,17 +139,29 @@ fn each_parameter_is_there_once() {
     }
 }
 
-#[test]
-fn all_defaults_train_and_learn_something() {
-    let device = Device::cpu(2);
-    for Defaults { file, train: [algorithm, env], steps, shortened, .. } in all() {
-        let Some(file) = file else { continue };
+/// Each file with the training that its table names.
+fn trainings() -> impl Iterator<Item = (&'static str, Setup)> {
+    all().filter_map(|Defaults { file, train: [algorithm, env], steps, shortened, .. }| {
+        let file = (*file)?;
         let shortened: Table = toml::from_str(shortened).unwrap();
         assert!(shortened.keys().all(|key| STEPS.contains(&key.as_str())), "{file}: {shortened}");
         let layers = [("file", read(file)), ("shortened", shortened)]
             .map(|(origin, settings)| Layer { origin: origin.into(), settings });
-        let setup = Setup::resolve(*algorithm, builtin(env).unwrap(), &[1], Some(*steps), &layers)
-            .unwrap_or_else(|error| panic!("{file}: {error}"));
+        let setup = Setup::resolve(*algorithm, builtin(env).unwrap(), &[1], Some(*steps), &layers);
+        Some((file, setup.unwrap_or_else(|error| panic!("{file}: {error}"))))
+    })
+}
+
+#[test]
+fn all_defaults_are_accepted() {
+    assert_eq!(trainings().count(), all().filter(|defaults| defaults.file.is_some()).count());
+}
+
+#[test]
+#[ignore = "a minute: cargo test -p quickstudy-tests --test algorithms -- --ignored"]
+fn all_defaults_train_and_learn_something() {
+    let device = Device::cpu(2);
+    for (file, setup) in trainings() {
         let mut session = Session::new(&device, &setup).unwrap_or_else(|error| panic!("{file}: {error}"));
         let first = pollster::block_on(session.parameters(0)).unwrap();
         while !session.done() {

@@ -108,24 +108,32 @@ fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop
 
 #[test]
 fn iterations_on_the_gpu_are_near_those_of_the_cpu() {
+    iterations_on_the_gpu("");
+}
+
+#[test]
+#[ignore = "half a minute on a software adapter: cargo test -p quickstudy-tests --test algorithms -- --ignored"]
+fn iterations_with_memories_on_the_gpu_are_near_those_of_the_cpu() {
+    iterations_on_the_gpu("cell = \"gru\"\nunits = 6\n");
+}
+
+fn iterations_on_the_gpu(cell: &str) {
     let Some(gpu) = gpu::device() else { return };
-    for cell in ["", "cell = \"gru\"\nunits = 6\n"] {
-        // A rule whose steps do not grow where gradients are small, so that rounding does not show.
-        let settings =
-            format!("{SMALL}min_rollouts = 6\nmin_steps = 60\nepochs = 2\noptimiser = \"sgd\"\nmomentum = 0\n{cell}");
-        let after = |device: &Device| {
-            let setup = setup("ppo", builtin("cartpole").unwrap(), &[1, 2], 1 << 20, &settings);
-            let mut session = Session::new(device, &setup).unwrap();
-            let first = theta(&session, 0);
-            let rows = steps(&mut session, 1);
-            (first, theta(&session, 0), value(&rows[0][0], "time/env_steps"))
-        };
-        let ((first, on_gpu, made), (_, on_cpu, expected)) = (after(&gpu), after(&Device::cpu(1)));
-        assert_eq!(made, expected, "{cell}");
-        let (moved, apart) = (gpu::distance(&on_cpu, &first), gpu::distance(&on_gpu, &on_cpu));
-        println!("{cell}: parameters moved by {moved:e} and are {apart:e} apart");
-        assert!(moved > 0.0 && apart <= 0.05 * moved, "{cell}: {apart:e}");
-    }
+    // A rule whose steps do not grow where gradients are small, so that rounding does not show.
+    let settings =
+        format!("{SMALL}min_rollouts = 6\nmin_steps = 60\nepochs = 2\noptimiser = \"sgd\"\nmomentum = 0\n{cell}");
+    let after = |device: &Device| {
+        let setup = setup("ppo", builtin("cartpole").unwrap(), &[1, 2], 1 << 20, &settings);
+        let mut session = Session::new(device, &setup).unwrap();
+        let first = theta(&session, 0);
+        let rows = steps(&mut session, 1);
+        (first, theta(&session, 0), value(&rows[0][0], "time/env_steps"))
+    };
+    let ((first, on_gpu, made), (_, on_cpu, expected)) = (after(&gpu), after(&Device::cpu(1)));
+    assert_eq!(made, expected, "{cell}");
+    let (moved, apart) = (gpu::distance(&on_cpu, &first), gpu::distance(&on_gpu, &on_cpu));
+    println!("{cell}: parameters moved by {moved:e} and are {apart:e} apart");
+    assert!(moved > 0.0 && apart <= 0.05 * moved, "{cell}: {apart:e}");
 }
 
 /// The host plays the episodes of the program, also on families of tasks, where each episode has its own task.
@@ -294,19 +302,22 @@ fn minibatches_of_a_size_fit_any_number_of_steps() {
 /// A policy that acts at random balances for some 22 steps. Where each step costs, learners end their episodes soon.
 #[test]
 fn whole_episodes_teach_to_balance_and_where_steps_cost_to_fall() {
-    for (algorithm, settings, [budget, costly]) in [
-        (
-            "ppo",
-            "envs = 4\nmin_rollouts = 8\nlearning_rate_schedule = \"constant\"\nclip_eps_schedule = \"constant\"",
-            [40_000, 3_000],
-        ),
-        ("vpg", "min_steps = 2000", [60_000, 30_000]),
-    ] {
-        let means = learned(algorithm, builtin("cartpole").unwrap(), settings, budget);
-        assert!(means[1] >= 150.0, "{algorithm}: {means:?}");
-        let means = learned(algorithm, EnvDef::new(Costly::default()).unwrap(), settings, costly);
-        assert!(means.iter().all(|mean| (-60.0..0.0).contains(mean)), "{algorithm}: {means:?}");
-    }
+    let settings =
+        "envs = 4\nmin_rollouts = 8\nlearning_rate_schedule = \"constant\"\nclip_eps_schedule = \"constant\"";
+    whole_episodes_teach("ppo", settings, [40_000, 3_000]);
+}
+
+#[test]
+#[ignore = "half a minute: cargo test -p quickstudy-tests --test algorithms -- --ignored"]
+fn whole_episodes_teach_a_policy_gradient_to_balance_and_where_steps_cost_to_fall() {
+    whole_episodes_teach("vpg", "min_steps = 2000", [60_000, 30_000]);
+}
+
+fn whole_episodes_teach(algorithm: &str, settings: &str, [budget, costly]: [u64; 2]) {
+    let means = learned(algorithm, builtin("cartpole").unwrap(), settings, budget);
+    assert!(means[1] >= 150.0, "{algorithm}: {means:?}");
+    let means = learned(algorithm, EnvDef::new(Costly::default()).unwrap(), settings, costly);
+    assert!(means.iter().all(|mean| (-60.0..0.0).contains(mean)), "{algorithm}: {means:?}");
 }
 
 #[test]
