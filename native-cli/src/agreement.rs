@@ -3,6 +3,7 @@
 //! A snapshot goes on by its own header, whatever lies beside it. Were that of another run, the folder would be trained
 //! on as one run and read as another. So whoever goes on compares first, and whoever reads believes the snapshot.
 
+use crate::history::ITERATIONS;
 use crate::known;
 use crate::metrics::mend::open;
 use crate::metrics::rows::{Line, Lines, TextRow};
@@ -172,9 +173,6 @@ fn check_rows(
     }
     Ok(())
 }
-
-/// The column of iterations.
-const ITERATIONS: &str = "time/iterations";
 
 /// The first row that both have, if of several such rows all are different. A row or two may be damaged.
 fn first_unlike(rows: &[TextRow], others: &[TextRow]) -> Option<u64> {

@@ -3,9 +3,9 @@
 //! The steps are: a temporary file in the same folder (rename needs one file system), write everything, sync the
 //! file (or the rename may land before the data), rename, sync the folder (or the rename itself may be lost).
 //!
-//! Only files are replaced, and no symbolic link is followed. A path that the user named for a result is another thing
-//! ([`write_named`]): a link stays there and the file that it leads to is replaced; into a device, a pipe or a file that
-//! is open already (`/dev/fd/63`) the bytes are written straight, behind those that are there.
+//! Only files are replaced, and no symbolic link is followed. A path that the user named for a result is another
+//! thing ([`write_named`]): a link stays there and the file that it leads to is replaced; into a device, a pipe or a
+//! file that is open already (`/dev/fd/63`) the bytes are written straight, behind those that are there.
 
 use crate::disk;
 use std::fs::{self, File, OpenOptions};

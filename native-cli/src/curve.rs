@@ -101,8 +101,8 @@ pub fn draw(plot: &Plot) -> Result<Sheet, Stop> {
     draw_panels(&plot.title, &plot.subtitle, &[whole], 1)
 }
 
-/// The largest number that is drawn: the length of an axis is a number too.
-const LARGEST: f64 = 1e100;
+/// The largest number that is drawn or compared: sums of squares, and lengths of axes, are numbers too.
+pub(crate) const LARGEST: f64 = 1e100;
 
 /// Draws plots as panels of one picture, row by row in so many columns, with one legend. Their titles are above
 /// their axes; their subtitles are left out.
@@ -111,8 +111,7 @@ const LARGEST: f64 = 1e100;
 /// [`Stop`] with code 2 if no series of any of them has a finite point, or one is too large for axes. A panel without
 /// one stays empty.
 pub fn draw_panels(title: &str, subtitle: &str, plots: &[Plot], columns: usize) -> Result<Sheet, Stop> {
-    let points = plots.iter().flat_map(|plot| &plot.series).flat_map(|one| one.runs.iter().flatten().chain(&one.marks));
-    if let Some((_, value)) = points.into_iter().find(|(x, y)| x.abs().max(y.abs()) > LARGEST) {
+    if let Some(value) = plots.iter().find_map(too_large) {
         return Err(Stop::user(format!("a value of {value:e} cannot be drawn: nothing beyond {LARGEST:e} is"))
             .hint("leave that run out, or name another --metric"));
     }
@@ -152,9 +151,19 @@ pub fn draw_panels(title: &str, subtitle: &str, plots: &[Plot], columns: usize) 
     Ok(sheet)
 }
 
-/// Draws a plot without title and legend, for a page that has its own; none if no series has a finite point.
+/// A value that is too large for axes, if there is one.
+fn too_large(plot: &Plot) -> Option<f64> {
+    let mut points = plot.series.iter().flat_map(|one| one.runs.iter().flatten().chain(&one.marks));
+    points.find(|(x, y)| x.abs().max(y.abs()) > LARGEST).map(|(_, value)| *value)
+}
+
+/// Draws a plot without title and legend, for a page that has its own; none if no series has a finite point, or one has
+/// a point that is too large for axes.
 #[must_use]
 pub fn draw_alone(plot: &Plot, [width, height]: [f32; 2]) -> Option<Sheet> {
+    if too_large(plot).is_some() {
+        return None;
+    }
     let mut sheet = Sheet::new(width, height);
     // The number of the highest line of the grid reaches above it.
     panel(&mut sheet, plot, [0.0, 12.0, width, height]).then_some(sheet)

@@ -7,6 +7,7 @@ mod run;
 use crate::outcome::Stop;
 pub use collection::collect;
 pub use returns::returns;
+pub(crate) use run::believe_snapshot;
 pub use run::{Run, unique};
 use std::collections::BTreeSet;
 use toml::{Table, Value};

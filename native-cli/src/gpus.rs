@@ -62,6 +62,7 @@ mod with_wgpu {
     use quickstudy_gpu::{AdapterInfo, Gpu, GpuOptions};
 
     use super::Adapter;
+    use crate::output::one_line;
 
     pub fn adapters() -> Vec<Adapter> {
         pollster::block_on(quickstudy_gpu::adapters()).into_iter().map(Adapter::from).collect()
@@ -78,8 +79,10 @@ mod with_wgpu {
             let AdapterInfo { name, backend, driver, software, max_tensor_bytes, max_bindings, problem } = info;
             let kind = if software { " · software, for tests only" } else { "" };
             let limits = format!("tensors up to {} MiB, {max_bindings} buffers per kernel", max_tensor_bytes >> 20);
-            let unusable = problem.as_ref().map_or(String::new(), |problem| format!("\n        unusable: {problem}"));
-            let lines = format!("{name} · {backend}{kind}\n        {driver}\n        {limits}{unusable}");
+            let problem_line = |why: &String| format!("\n        unusable: {}", one_line(why));
+            let unusable = problem.as_ref().map_or(String::new(), problem_line);
+            let [named, with] = [&name, &driver].map(|text| one_line(text));
+            let lines = format!("{named} · {backend}{kind}\n        {with}\n        {limits}{unusable}");
             Adapter { name, software, problem, backend, driver, max_tensor_bytes, max_bindings, lines }
         }
     }

@@ -74,7 +74,7 @@ impl Points {
 }
 
 /// The column of iterations.
-const ITERATIONS: &str = "time/iterations";
+pub(crate) const ITERATIONS: &str = "time/iterations";
 
 /// The course of a run.
 #[derive(Clone, Debug, PartialEq)]

@@ -41,8 +41,8 @@ pub fn say_text(text: &str) {
     text.lines().for_each(say);
 }
 
-/// Prints a line to stdout, or to stderr where stdout carries a file; a closed pipe (`| head`) is no reason to stop. All
-/// paths that are shown go through here or [`report`](crate::outcome::report), on one line.
+/// Prints a line to stdout, or to stderr where stdout carries a file; a closed pipe (`| head`) is no reason to stop.
+/// All paths that are shown go through here or [`report`](crate::outcome::report), on one line.
 pub fn say(line: &str) {
     let line = one_line(line);
     if TAKEN.load(Ordering::Relaxed) {

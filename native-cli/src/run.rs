@@ -16,7 +16,7 @@ use crate::outcome::Stop;
 use crate::progress::{Progress, Report, say};
 use crate::run_folder::{RunFolder, cannot_keep, file};
 use crate::segments::SegmentFolder;
-use crate::{curve, stats};
+use crate::{curve, disk, stats};
 use quickstudy_core::env::Classes;
 use quickstudy_core::train::{Episode, Evaluation, Ring};
 pub use resume_hint::resume_command;
@@ -265,10 +265,17 @@ impl SeedRun {
             }],
             ..Plot::default()
         };
-        // A run shorter than an episode has nothing to draw, which is no error.
         match curve::draw(&plot) {
             Ok(sheet) => self.folder.write_unsynced(file::CURVE, sheet.svg().as_bytes()),
-            Err(stop) if stop.code == 2 => Ok(()),
+            // A run shorter than an episode has nothing to draw, and values beyond all axes cannot be drawn, which is no
+            // error; a picture of before would be of other values.
+            Err(stop) if stop.code == 2 => {
+                let old = self.folder.join(file::CURVE);
+                if old.exists() {
+                    let _ = disk::remove_file(&old);
+                }
+                Ok(())
+            }
             Err(stop) => Err(stop),
         }
     }

@@ -120,7 +120,8 @@ impl RunFolder {
                 Ok(()) => return Self::lock_and_check(path),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     // A run that was killed there may have left half a file, which nobody else removes.
-                    if path.join(file::LOCK).is_file()
+                    if !links::is_link(&path)
+                        && path.join(file::LOCK).is_file()
                         && let Ok(other) = Self::lock_and_check(path)
                     {
                         let _ = other.clean();

@@ -57,7 +57,7 @@ fn pressed() {
     match (times, now.work) {
         // While the guard is kept, no work begins that could write something.
         (0, Work::SettingUp) => {
-            tell("\nstopped while setting up: nothing was trained, and nothing changed");
+            tell("\nstopped while setting up: nothing was trained");
             end();
         }
         // Whoever watches changes nothing, so that there is nothing to save.
@@ -67,8 +67,8 @@ fn pressed() {
         }
         // They began at different times, and none of them when this work did.
         (0, Work::Jobs) => tell(
-            "\nstopping: waiting for the iterations that run and for their snapshots; press Ctrl-C again to stop within \
-             them and go back to the last snapshots",
+            "\nstopping: waiting for the iterations that run and for their snapshots; press Ctrl-C again to stop \
+             within them and go back to the last snapshots",
         ),
         (0, work) => tell(&format!(
             "\nstopping: waiting for {}, which has taken {:.0} s so far, and for its snapshot; press Ctrl-C again to \

@@ -141,25 +141,29 @@ pub fn check_links<'a>(parts: impl IntoIterator<Item = &'a StudyPart>, out: &Pat
 /// # Errors
 /// [`Stop`] with code 2 if another process has them, or the folder `out` cannot be written.
 pub fn take(parts: &[StudyPart], out: &Path) -> Result<Vec<Lock>, Stop> {
-    let names = parts.iter().map(|part| {
+    let places = parts.iter().map(|part| {
         let setup = &part.plan.setup;
         let seeds = Seeds::write(&setup.seeds).to_string().replace(['"', ' '], "");
-        // A list of many seeds would be no name of a file.
-        let seeds: String = seeds.chars().take(100).collect();
-        run_folder::seeds_name(&setup.env.spec().name, setup.algorithm.name, &seeds)
+        let name = run_folder::seeds_name(&setup.env.spec().name, setup.algorithm.name, &seeds);
+        // A list of many seeds, or an environment with many parameters, would be no name of a file.
+        (out.join(format!(".study-{:016x}.lock", fnv(&name))), out.join(name))
     });
-    let places: Vec<(PathBuf, PathBuf)> =
-        names.map(|name| (out.join(format!(".{name}.lock")), out.join(name))).collect();
+    let places: Vec<(PathBuf, PathBuf)> = places.collect();
     places.iter().try_for_each(|(path, _)| links::check_unnamed(path))?;
     run_folder::make_folder(out)?;
     places.iter().map(|(path, place)| Lock::take(path, place)).collect()
+}
+
+/// The hash of a text by FNV-1a, the same in every version.
+fn fnv(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 /// Checks that as many folders can be open as a part has runs.
 ///
 /// # Errors
 /// As [`run_folder::check_descriptors`].
-pub fn check_sizes<'a>(parts: impl IntoIterator<Item = &'a StudyPart>) -> Result<(), Stop> {
+pub fn check_descriptors<'a>(parts: impl IntoIterator<Item = &'a StudyPart>) -> Result<(), Stop> {
     run_folder::check_descriptors(parts.into_iter().map(|part| part.runs.len()).max().unwrap_or(0))
 }
 

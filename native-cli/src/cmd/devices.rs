@@ -7,6 +7,7 @@ use crate::gpus;
 use crate::json::devices::DevicesLine;
 use crate::json::{JsonArgs, VERSION, note_line};
 use crate::outcome::Stop;
+use crate::output::say_text;
 use crate::progress::say;
 
 /// Arguments of `quickstudy devices`.
@@ -39,7 +40,7 @@ pub fn run(args: &DevicesArgs) -> Result<(), Stop> {
     let [device, isa, best_isa] = ["cpu".to_owned(), isa.to_string(), best.to_string()];
     json.write(&DevicesLine::Cpu { device, isa, best_isa, cores })?;
     for (i, adapter) in found.iter().enumerate() {
-        say(&format!("gpu:{i:<3} {}", adapter.lines));
+        say_text(&format!("gpu:{i:<3} {}", adapter.lines));
         json.write(&DevicesLine::Gpu {
             device: format!("gpu:{i}"),
             name: adapter.name.clone(),

@@ -20,7 +20,7 @@ use crate::signals;
 use crate::stats::{NONE, interval_text};
 use crate::study::arguments::Machine;
 use crate::study::parts::pairs;
-use crate::study::{StudyPart, check_links, check_sizes, settle};
+use crate::study::{StudyPart, check_descriptors, check_links, settle};
 use crate::sweep::file::SweepFile;
 use crate::sweep::halving::ranked;
 use crate::sweep::score::{Score, Scorer};
@@ -164,7 +164,7 @@ pub fn run(args: &SweepArgs) -> Result<(), Stop> {
     check_rungs(&file, &trials)?;
     FILES.iter().try_for_each(|name| links::check_unnamed(&out.join(name)))?;
     check_links(trials.iter().map(|trial| &trial.part), &out)?;
-    check_sizes(trials.iter().map(|trial| &trial.part))?;
+    check_descriptors(trials.iter().map(|trial| &trial.part))?;
     make_folder(&out)?;
     let _lock = Lock::take(&out.join(LOCK), &out)?;
     settle(trials.iter().map(|trial| &trial.part))?;

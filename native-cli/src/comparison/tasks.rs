@@ -2,14 +2,12 @@
 
 use super::references::Reference;
 use super::task::{Measured, Task};
-use crate::curve::short_count;
+use crate::curve::{LARGEST, short_count};
 use crate::experiments::{self, Experiment, Run};
 use crate::outcome::Stop;
 use crate::score::{Budget, score_at};
 use toml::Value;
 
-/// The largest value that is compared.
-const LARGEST: f64 = 1e100;
 /// Runs without a value that are named one by one.
 const NAMED: usize = 3;
 

@@ -60,7 +60,7 @@ impl Run {
             return Err(Stop::user(format!("{} has no metric `{metric}`", folder.display())).hint(hint));
         }
         let mut config = read_config(folder)?;
-        believe_snapshot(folder, &mut config);
+        believe_snapshot(folder, &mut config, say);
         let seed = config.remove("seed");
         config.retain(|key, _| {
             !RunSettings::KEYS.contains(&key) || ["steps", "iterations", "from"].contains(&key) || NAMES.contains(&key)
@@ -101,9 +101,9 @@ fn read_config(folder: &Path) -> Result<Table, Stop> {
         .map_err(|error| Stop::user(format!("{} is no TOML: {}", path.display(), error.message())))
 }
 
-/// Puts the values of the folder's snapshot in place of those that the configuration has otherwise, and says so: the
-/// snapshot is what was trained.
-fn believe_snapshot(folder: &Path, config: &mut Table) {
+/// Puts the values of the folder's snapshot in place of those that the configuration has otherwise, as the snapshot is
+/// what was trained, and tells `say` of each.
+pub(crate) fn believe_snapshot(folder: &Path, config: &mut Table, say: fn(&str)) {
     let found = [file::LAST, file::BEST].into_iter().find_map(|name| Some((name, folder.join(name))).filter(exists));
     let Some((name, run)) = found.and_then(|(name, path)| Some((name, SnapshotRun::read(&path)?))) else { return };
     for (key, own, other) in run.differing(config) {

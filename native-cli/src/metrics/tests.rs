@@ -336,7 +336,7 @@ fn a_resume_looks_at_the_ends_of_long_files_only() {
 }
 
 #[test]
-fn a_full_disk_is_a_failure_that_says_so() {
+fn a_full_disk_has_a_message_that_says_what_to_do() {
     let dir = scratch("metrics-full");
     let error = cannot_keep(&dir.join(file::CSV), &io::ErrorKind::StorageFull.into(), "");
     assert_eq!(error.code, 1);

@@ -45,12 +45,13 @@ impl Begun {
     }
 
     fn remove(self) {
-        drop(self.folders);
-        for folder in self.new.iter().rev() {
-            // A folder in which there is more stays.
+        // While the locks are held: a file that another process has opened meanwhile would be its lock.
+        for folder in self.folders.iter().filter(|folder| self.new.iter().any(|new| new == folder.path())) {
             let _ = disk::remove_file(&folder.join(file::LOCK));
-            let _ = disk::remove_dir(folder);
         }
+        drop(self.folders);
+        // A folder in which there is more stays.
+        self.new.iter().rev().for_each(|folder| drop(disk::remove_dir(folder)));
     }
 }
 

@@ -1,6 +1,6 @@
 //! The facts of a run: its settings, where it is made, and whether somebody writes there.
 
-use crate::experiments::show;
+use crate::experiments::{believe_snapshot, show};
 use crate::history::History;
 use crate::run_folder::{self, file};
 use serde_json::{Value, json};
@@ -15,8 +15,9 @@ use std::time::SystemTime;
 /// last row.
 pub(super) fn facts(folder: &Path, steps: u64) -> Value {
     let config = run_folder::read_own_text(&folder.join(file::CONFIG)).ok();
-    let config: toml::Table =
+    let mut config: toml::Table =
         config.and_then(|bytes| toml::from_str(&String::from_utf8_lossy(&bytes)).ok()).unwrap_or_default();
+    believe_snapshot(folder, &mut config, |_| {});
     let version = run_folder::read_own_text(&folder.join(file::VERSION)).ok();
     let version: Value = version.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     let text = |key: &str| config.get(key).map(show);

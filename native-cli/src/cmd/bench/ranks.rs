@@ -104,8 +104,9 @@ impl Ranks for Mirror {
 
 /// Prints what a program loses by stopping for each update: a run alone, and beside its image.
 fn cuts(args: &BenchArgs) -> Result<(), Stop> {
+    say("");
     say(&format!(
-        "\n{:<34}{:>14}{:>14}{:>12}",
+        "{:<34}{:>14}{:>14}{:>12}",
         "a cut for each update, no message", "µs alone", "µs with cuts", "µs a cut"
     ));
     for (algorithm, env, hidden, settings, updates) in [
