@@ -22,7 +22,7 @@ fn crafted_snapshots_are_refused_and_do_not_reach_the_terminal() {
         (file.number("environment.episode_return", 1, f64::NAN), "`environment.episode_return` holds NaN at [1, 0]"),
         (file.number("finished_episodes", 1, f64::NAN), "`finished_episodes` holds NaN"),
         (file.header("\"steps\":64", "\"steps\":18446744073709551615"), "steps"),
-        (file.header("\"iteration\":1", "\"iteration\":18446744073709551615"), "iterations"),
+        (file.header("\"iteration\":1", "\"iteration\":18446744073709551615"), "iteration"),
         (file.header("\"env\":\"cartpole\"", &format!("\"env\":\"{evil}\"")), "pwned"),
         (file.header("\"algorithm\":\"ppo\"", &format!("\"algorithm\":\"{evil}\"")), "pwned"),
         (file.header("\"format\":6", "\"format\":7"), "update quickstudy"),

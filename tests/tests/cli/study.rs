@@ -209,10 +209,15 @@ fn a_study_that_is_given_twice_at_once_is_refused_by_name() {
     let long = "train ppo,a2c --env cartpole --steps 100M --threads 2 --eval-every 0 --set hidden=[8] --out s";
     let sweep = "sweep --algorithm ppo --env cartpole --steps 100M --threads 2 --set hidden=[8] --set gamma=0.9,0.99 \
                  --out w";
-    for (command, lock, place) in [(long, "s/.cartpole-ppo-s0.lock", "s/cartpole-ppo-s0"), (sweep, "w/sweep.lock", "w")]
-    {
+    for (command, folder, place) in [(long, "s", "s/cartpole-ppo-s0"), (sweep, "w", "w")] {
         let mut first = dir.start(command);
-        let held = || fs::read_to_string(dir.join(lock)).is_ok_and(|text| text.contains("since"));
+        let locks = || {
+            let files = fs::read_dir(dir.join(folder)).into_iter().flatten().map(|file| file.unwrap().path());
+            files.filter(|path| path.extension().is_some_and(|end| end == "lock")).collect::<Vec<_>>()
+        };
+        let is_held = |path: &PathBuf| fs::read_to_string(path).is_ok_and(|text| text.contains("since"));
+        // One for each algorithm of the study.
+        let held = || locks().iter().filter(|path| is_held(path)).count() == usize::from(command == long) + 1;
         assert!(quickstudy_tests::process::wait_until(std::time::Duration::from_secs(60), held), "{command}");
         let owner = format!("another process (pid {}, since ", first.id());
         let second = dir.run(command);
@@ -226,6 +231,6 @@ fn a_study_that_is_given_twice_at_once_is_refused_by_name() {
         }
         first.kill().unwrap();
         first.wait().unwrap();
-        assert!(!held() || fs::File::open(dir.join(lock)).unwrap().try_lock().is_ok(), "a dead process holds nothing");
+        assert!(locks().iter().all(|path| fs::File::open(path).unwrap().try_lock().is_ok()), "{:?}", locks());
     }
 }

@@ -310,7 +310,7 @@ fn what_does_not_fit_is_said_before_training() {
         ("ddpg", "cartpole", "", ["env: ", "choices"]),
         ("td3", "cartpole", "", ["env: ", "choices"]),
         ("dql", "pendulum", "", ["env: ", "acts by choices"]),
-        ("td3", "pendulum", "policy_delay = 3", ["iteration_steps: ", "try 102"]),
+        ("td3", "pendulum", "policy_delay = 3\niteration_steps = 100", ["iteration_steps: ", "try 102"]),
         ("td3", "pendulum", "hindsight = 0.8", ["hindsight: ", "`pendulum` has no goals"]),
         ("dqn", "bit-flip", "hindsight = 0.8\nn_step = 2", ["n_step: ", "hindsight"]),
         ("dqn", "bit-flip", "hindsight = 1.5", ["hindsight: ", "0 to 1"]),

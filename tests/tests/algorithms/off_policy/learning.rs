@@ -132,13 +132,22 @@ fn sac_learns_choices_and_does_not_when_its_gradient_is_turned_around() {
     cartpole(both(|| sac::SacNets::new(&config, env.spec()).unwrap(), &env, 80, 200));
 }
 
-#[test]
-fn dqn_learns_with_several_steps_and_priorities() {
+fn dqn_learns_with(more: &str) {
     let env = builtin("cartpole").unwrap();
-    let more = "learning_rate = 1e-3\ntarget_update_interval = 100\nexploration_fraction = 0.3\nn_step = 3\n\
-                prioritised = true";
-    let config = DqnConfig::default().with(&table(&format!("{CARTPOLE}\n{more}"))).unwrap();
+    let base = "learning_rate = 1e-3\ntarget_update_interval = 100\nexploration_fraction = 0.3";
+    let config = DqnConfig::default().with(&table(&format!("{CARTPOLE}\n{base}\n{more}"))).unwrap();
     cartpole(both(|| dqn::networks(&config, env.spec()).unwrap(), &env, 80, 200));
+}
+
+#[test]
+fn dqn_learns_with_priorities() {
+    dqn_learns_with("prioritised = true");
+}
+
+#[test]
+#[ignore = "a quarter of a minute: cargo test -p quickstudy-tests --test algorithms -- --ignored"]
+fn dqn_learns_with_several_steps() {
+    dqn_learns_with("n_step = 3");
 }
 
 /// This is the experiment of the paper on hindsight, section 3.1, with fewer bits.

@@ -228,11 +228,16 @@ fn what_does_not_fit_is_said_before_training() {
     for (env, steps, text, parts) in [
         ("pendulum", 100, "learning_starts = 100", ["learning_starts: 100 steps", "a run of 100"]),
         ("pendulum", 200, "learning_starts = 150", ["learning_starts: 150 steps", "planned to make 100"]),
-        ("pendulum", 1000, "memory_size = 100", ["batch_size: 256", "memory_size = 100"]),
+        ("pendulum", 1000, "memory_size = 100\nbatch_size = 256", ["batch_size: 256", "memory_size = 100"]),
         ("pendulum", 1000, "memory_size = 0", ["memory_size: ", "0 is not in 1"]),
         ("pendulum", 1000, "tau = 0.0", ["tau: ", "0 is not above 0"]),
         ("pendulum", 1000, "tau = 1.5", ["tau: ", "at most 1"]),
-        ("pendulum", 1000, "train_freq = 3", ["iteration_steps: ", "does not divide 100; try 102"]),
+        (
+            "pendulum",
+            1000,
+            "train_freq = 3\niteration_steps = 100",
+            ["iteration_steps: ", "does not divide 100; try 102"],
+        ),
         ("cartpole", 1000, "sde = true", ["sde: ", "choices"]),
     ] {
         let message = problem(env, steps, text);
