@@ -175,7 +175,10 @@ def fail():
 
 
 class Faulty(gymnasium.Env):
-    """Walks on a line, and fails now and then: in the ways that `kinds` names, each with the chance `chance`."""
+    """Walks on a line, and fails now and then: in the ways that `kinds` names, each with the chance `chance`.
+
+    Making it takes `slow` seconds, as an import may.
+    """
 
     observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float64)
     action_space = spaces.Discrete(2)
@@ -209,8 +212,9 @@ class Faulty(gymnasium.Env):
         "none_reward": lambda seen: (seen, None),
     }
 
-    def __init__(self, kinds="raise", chance=0.1, at=0, in_reset=0.0, in_init=0):
+    def __init__(self, kinds="raise", chance=0.1, at=0, in_reset=0.0, in_init=0, slow=0):
         self.kinds, self.chance, self.at, self.in_reset = kinds.split(","), chance, at, in_reset
+        time.sleep(slow)
         # So many processes of one parent die, but not in the first one, which is made to see what there is.
         deaths = os.path.join(tempfile.gettempdir(), f"quickstudy-deaths-{os.getppid()}")
         if Faulty.made and in_init and (not os.path.exists(deaths) or os.path.getsize(deaths) < in_init):
