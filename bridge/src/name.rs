@@ -24,8 +24,8 @@ pub struct Options {
     pub say: fn(&str),
     /// Tells whether to stop waiting for environments: what runs is then [`Error::Interrupted`].
     pub stop: fn() -> bool,
-    /// Tells whether what runs is the last that is waited for. A process that does not answer then is taken, after some
-    /// seconds, for one that never will, and what runs is [`Error::Interrupted`] too.
+    /// Tells whether what runs is the last that is waited for. A process that does not answer to a step or a reset then
+    /// is taken, after some seconds, for one that never will, and what runs is [`Error::Interrupted`] too.
     pub hurry: fn() -> bool,
 }
 

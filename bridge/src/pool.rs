@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use quickstudy_core::env::EnvSpec;
-use quickstudy_core::host::Fleet;
 use quickstudy_core::{Error, Result};
 use serde_json::{Value, json};
 
@@ -69,11 +68,6 @@ impl Pool {
         let described = pool.probe()?;
         described.all_notes().iter().for_each(|note| pool.say(note));
         let spec = described.spec(&pool.recipe.name);
-        // Whoever plays it checks it too, and takes it for a failure of the environment.
-        Fleet::of(spec.clone(), Vec::new(), 1, 1, 0).map_err(|error| match error {
-            Error::Environment { problem, .. } => pool.recipe.error(problem),
-            other => other,
-        })?;
         Ok((pool, spec))
     }
 

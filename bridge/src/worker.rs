@@ -40,7 +40,8 @@ const SINGLE: [&str; 3] = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_T
 
 /// Time between two looks whether a silent worker still lives: a child that it left behind may keep its pipe open.
 const LOOK: Duration = Duration::from_millis(200);
-/// Time for which a silent worker is waited for when a stop was asked for, or twice the longest that it has taken.
+/// Time for which a worker that is silent in a step or a reset is waited for when a stop was asked for, or twice the
+/// longest that it has taken for one.
 const HURRY: Duration = Duration::from_secs(3);
 /// Time in which a process that has closed its pipe ends.
 const ENDING: Duration = Duration::from_secs(2);
@@ -77,8 +78,18 @@ struct Patience {
     stop: fn() -> bool,
     /// Tells whether it is to stop unless the worker answers soon.
     hurry: fn() -> bool,
+    /// When the last message was sent; none where its answer may have been there long before anybody looked.
+    sent: Option<Instant>,
     /// The longest that an answer to a step or a reset has taken.
     slowest: Duration,
+}
+
+impl Patience {
+    /// That with a worker which is in no step. It may import what takes long, and an iteration that did not wait for it
+    /// would be lost; a time limit ends it, and a stop.
+    fn unhurried(self) -> Patience {
+        Patience { hurry: || false, ..self }
+    }
 }
 
 /// How an answer went wrong.
@@ -127,7 +138,7 @@ impl Worker {
         // A stopped worker takes no more than its pipe holds, and a write must not wait for it without an end.
         let set = fcntl(to.as_fd(), FcntlArg::F_SETFL(OFlag::O_NONBLOCK));
         let (said, answer) = (StandardError::watch(prints), vec![0; 1 << 16]);
-        let patience = Patience { stop: options.stop, hurry: options.hurry, slowest: Duration::ZERO };
+        let patience = Patience { stop: options.stop, hurry: options.hurry, sent: None, slowest: Duration::ZERO };
         let mut worker = Worker { group, to: Some(to), from, said, answer, broken: false, idle: false, patience };
         set.map_err(|error| failed("has a pipe that cannot be set", &error))?;
         worker.send(SOURCE.as_bytes(), limit)?;
@@ -146,6 +157,7 @@ impl Worker {
 
     /// Sends a message.
     pub fn send(&mut self, message: &[u8], limit: Duration) -> Result<(), Failure> {
+        self.patience.sent = Some(Instant::now());
         self.sent(message, limit).inspect_err(|_| self.broken = true)
     }
 
@@ -157,7 +169,8 @@ impl Worker {
                 Ok(count) => message = &message[count..],
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    wait(&mut self.group.child, to.as_fd(), PollFlags::POLLOUT, (until, limit), self.patience)
+                    let patience = self.patience.unhurried();
+                    wait(&mut self.group.child, to.as_fd(), PollFlags::POLLOUT, (until, limit), patience)
                         .map_err(|failure| quoting(&self.said, failure))?;
                 }
                 Err(_) => return Err(self.ended()),
@@ -166,12 +179,18 @@ impl Worker {
         Ok(())
     }
 
+    /// Leaves the time that its answer takes out of account, as other things are waited for first.
+    pub fn leave_untimed(&mut self) {
+        self.patience.sent = None;
+    }
+
     /// Waits for the answer, which must be of kind `wanted` and have at most `most` bytes.
     pub fn receive(&mut self, wanted: u8, most: usize, limit: Duration) -> Result<&[u8], Wrong> {
-        let begun = Instant::now();
         let taken = self.received(wanted, most, limit);
-        if wanted == kind::OUTCOME {
-            self.patience.slowest = self.patience.slowest.max(begun.elapsed());
+        if wanted == kind::OUTCOME
+            && let Some(sent) = self.patience.sent
+        {
+            self.patience.slowest = self.patience.slowest.max(sent.elapsed());
         }
         self.broken |= matches!(taken, Err(Wrong::Failed(_)));
         taken.map(|length| &self.answer[..length])
@@ -179,9 +198,10 @@ impl Worker {
 
     fn received(&mut self, wanted: u8, most: usize, limit: Duration) -> Result<usize, Wrong> {
         let until = Instant::now() + limit;
+        let patience = if wanted == kind::OUTCOME { self.patience } else { self.patience.unhurried() };
         let (mut got, mut end) = (0, HEAD);
         while got < end {
-            wait(&mut self.group.child, self.from.as_fd(), PollFlags::POLLIN, (until, limit), self.patience)
+            wait(&mut self.group.child, self.from.as_fd(), PollFlags::POLLIN, (until, limit), patience)
                 .map_err(|failure| quoting(&self.said, failure))?;
             match self.from.read(&mut self.answer[got..]) {
                 Ok(0) => return Err(self.ended().into()),
@@ -246,7 +266,7 @@ fn wait(
     pipe: BorrowedFd,
     ready: PollFlags,
     (until, limit): (Instant, Duration),
-    Patience { stop, hurry, slowest }: Patience,
+    Patience { stop, hurry, slowest, .. }: Patience,
 ) -> Result<(), Failure> {
     let mut asked: Option<Instant> = None;
     loop {

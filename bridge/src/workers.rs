@@ -166,6 +166,8 @@ impl Workers {
             Error::Interrupted => Failure::stopped(),
             other => Failure::new(FaultKind::Died, other.to_string()),
         };
+        // An import of some seconds says nothing of the steps that the others make meanwhile.
+        self.members.iter_mut().filter_map(|member| member.worker.as_mut()).for_each(Worker::leave_untimed);
         let mut worker = self.pool.asked(self.ask(&self.members[number])).map_err(said)?;
         self.pool.described(&mut worker).map_err(said)?;
         if let Some(tasks) = self.tasks_of(&self.members[number]) {

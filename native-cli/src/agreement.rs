@@ -84,14 +84,21 @@ impl SnapshotRun {
     }
 }
 
-/// Tells whether both names are of one environment: parameters may be written that have these values anyway. Python is
-/// not started for that.
+/// Tells whether both names are of one environment: parameters may be written that have these values anyway. Those of
+/// arguments in Python are not known, as it is not started for that; only their order may be another one.
 fn is_environment(own: &str, other: &str) -> bool {
     if is_name(own) && is_name(other) {
-        let id = |name: &str| name.split('?').next().unwrap_or(name).to_owned();
-        return id(own) == id(other);
+        return in_order(own) == in_order(other);
     }
     !is_name(own) && !is_name(other) && known::environment(other).is_ok_and(|env| env.spec().name == own)
+}
+
+/// The id of an environment of Python, and its arguments in order.
+fn in_order(name: &str) -> (&str, Vec<&str>) {
+    let (id, arguments) = name.split_once('?').unwrap_or((name, ""));
+    let mut pairs: Vec<&str> = arguments.split('&').filter(|pair| !pair.is_empty()).collect();
+    pairs.sort_unstable();
+    (id, pairs)
 }
 
 /// Checks that a snapshot, and the configuration and the metrics in a folder, are of one run. Whatever is missing or
@@ -216,4 +223,40 @@ fn events(folder: &Path) -> Option<Vec<TextRow>> {
         found.extend(tfevents::row_of(&event).filter(|row| row.steps > 0));
     }
     Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn environments_of_python_have_the_same_arguments_in_any_order() {
+        let own = "gymnasium:Pendulum-v1?g=5.0&max_episode_steps=100";
+        for (other, same) in [
+            (own, true),
+            ("gymnasium:Pendulum-v1?max_episode_steps=100&g=5.0", true),
+            ("gymnasium:Pendulum-v1?&g=5.0&max_episode_steps=100&", true),
+            ("gymnasium:Pendulum-v1", false),
+            ("gymnasium:Pendulum-v1?g=5.0", false),
+            ("gymnasium:Pendulum-v1?g=6.0&max_episode_steps=100", false),
+            ("gymnasium:Pendulum-v0?g=5.0&max_episode_steps=100", false),
+            ("metaworld:Pendulum-v1?g=5.0&max_episode_steps=100", false),
+            ("pendulum", false),
+        ] {
+            assert_eq!(is_environment(own, other), same, "{other}");
+            assert_eq!(is_environment(other, own), same, "{other}");
+        }
+        assert!(is_environment("gymnasium:CartPole-v1", "gymnasium:CartPole-v1?"));
+    }
+
+    #[test]
+    fn other_arguments_in_a_configuration_are_named() {
+        let settings = |env: &str| Table::from_iter([("env".to_owned(), Value::from(env))]);
+        let run = SnapshotRun { settings: settings("gymnasium:Pendulum-v1?g=5"), made: (0, None) };
+        assert!(run.differing(&settings("gymnasium:Pendulum-v1?g=5")).is_empty());
+        let differing = run.differing(&settings("gymnasium:Pendulum-v1?g=9"));
+        let found: Vec<_> =
+            differing.iter().map(|(key, own, other)| (key.as_str(), own.as_str(), other.as_str())).collect();
+        assert_eq!(found, [("env", Some("gymnasium:Pendulum-v1?g=5"), Some("gymnasium:Pendulum-v1?g=9"))]);
+    }
 }

@@ -102,7 +102,8 @@ pub fn default_name(env: &str, algorithm: &str, seed: u64) -> String {
 /// Names runs of some seeds as `<env>-<algo>-s<seeds>`.
 #[must_use]
 pub fn seeds_name(env: &str, algorithm: &str, seeds: &str) -> String {
-    // Parameters of an environment, `bandit:arms=10,pulls=100`, hold signs that some file systems do not take.
+    // Parameters of an environment, `bandit:arms=10,pulls=100`, hold signs that some file systems do not take. The
+    // Python package writes the same for them (`_SIGNS` in `python/quickstudy/_training.py`).
     let env = env.replace([':', ',', '/', '?', '&', '\\'], "-").replace(['=', '"'], "");
     format!("{env}-{algorithm}-s{seeds}")
 }

@@ -28,8 +28,12 @@ _LOOK = 0.05
 _PATIENCE = 30.0
 # A name of Gymnasium's: CartPole-v1, ALE/Pong-v5, Pendulum-v1?g=5.0.
 _GYMNASIUM = re.compile(r"[\w./-]+-v\d+(\?.*)?")
-# How lines begin that tell of an error; others are progress.
+# How lines begin that tell of an error; others are progress. `last_words` in native-cli/src/jobs/process.rs has the
+# same.
 _ERROR = re.compile(r"^(?:error: |fatal|memory allocation of |thread '.*panicked at )", re.MULTILINE)
+# What names of folders have in place of signs that some file systems do not take, as `seeds_name` in
+# native-cli/src/run_folder.rs has it.
+_SIGNS = str.maketrans({**dict.fromkeys(":,/?&\\", "-"), **dict.fromkeys('="', "")})
 
 
 def command() -> str:
@@ -79,6 +83,31 @@ def toml(value: Any) -> str:
     raise Error(f"{value!r} is no value of a setting: these are bool, int, float, str and lists of them")
 
 
+def _is_list(env: str) -> bool:
+    """Tell whether the command line would read several environments, as `list` in native-cli/src/study/parts.rs does.
+
+    What follows a comma may belong to a parameter.
+    """
+    parts, depth, quoted = [""], 0, False
+    for letter in env:
+        quoted ^= letter == '"'
+        if not quoted:
+            depth += (letter in "[{(") - (letter in "]})")
+        if letter == "," and not quoted and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    name = parts[0]
+    for part in map(str.strip, parts[1:]):
+        first, colon, _ = part.partition(":")
+        is_parameter = re.match(r"[A-Za-z0-9_]+=", part) is not None
+        is_environment = first in BUILT_IN or colon != "" and first in ("gymnasium", "metaworld")
+        if not (is_parameter and ":" in name or part and "?" in name and not is_environment):
+            return True
+        name += f",{part}"
+    return False
+
+
 def _number(seed: Any) -> int:
     """Give a seed as a number.
 
@@ -96,9 +125,12 @@ def _number(seed: Any) -> int:
 
 
 def _folders(algorithm: str, env: str, seed: int) -> list[Path]:
-    """Make a new folder where the command line would; the last one of those that were made for it."""
-    name, algorithm = (re.sub(r"[^\w.,-]", "", re.sub(r"[:/?]+", "-", text)) for text in (env, algorithm))
-    base = f"{name}-{algorithm}-s{seed}"
+    """Make a new folder where the command line would; the last one of those that were made for it.
+
+    Parameters are as they are given. The command line alone knows their order and their default values, which it leaves
+    out.
+    """
+    base = f"{env.translate(_SIGNS)}-{algorithm.translate(_SIGNS)}-s{seed}"
     made = [] if Path("runs").exists() else [Path("runs")]
     number = 1
     while True:
@@ -110,9 +142,10 @@ def _folders(algorithm: str, env: str, seed: int) -> list[Path]:
             if not Path("runs").is_dir():
                 raise Error("`runs` is a file, and no folder; name another folder by `out`") from None
             number += 1
-        except OSError as error:
+        except (OSError, ValueError) as error:  # the latter for a zero byte
             _remove_empty(made)
-            raise Error(f"cannot make the folder {path}: {error.strerror}; name another one by `out`") from None
+            problem = error.strerror if isinstance(error, OSError) else error
+            raise Error(f"cannot make the folder {str(path)!r}: {problem}; name another one by `out`") from None
 
 
 def _remove_empty(folders: list[Path]) -> None:
@@ -312,11 +345,10 @@ def train(
         Error: if there is no such program, or a value is of another kind. What else is wrong with the arguments is
             raised when the rows are read.
     """
-    for name, text in (("algorithm", algorithm), ("env", env)):
-        if not isinstance(text, str) or all(part in BUILT_IN for part in text.split(",")) and "," in text:
-            raise Error(f"{name} is {text!r}, expected the name of one")
-    if "," in algorithm:
+    if not isinstance(algorithm, str) or "," in algorithm:
         raise Error(f"algorithm is {algorithm!r}, expected the name of one")
+    if not isinstance(env, str) or _is_list(env):
+        raise Error(f"env is {env!r}, expected the name of one")
     if not isinstance(out, (str, os.PathLike, type(None))):
         raise Error(f"out is {out!r}, expected a path")
     env, seed = environment(env), _number(seed)

@@ -172,6 +172,7 @@ def test_what_fails_leaves_no_folder() -> None:
         ({"algorithm": ["ppo"]}, "algorithm is"),
         ({"algorithm": "ppo,a2c"}, "algorithm is 'ppo,a2c', expected the name of one"),
         ({"env": "cartpole,acrobot"}, "env is 'cartpole,acrobot', expected the name of one"),
+        ({"env": "cartpole,bandit:arms=3"}, "env is 'cartpole,bandit:arms=3', expected the name of one"),
         ({"env": 3}, "env is 3"),
         ({"out": 5}, "out is 5"),
         ({"env": "cart\0pole"}, "null byte"),
@@ -211,6 +212,46 @@ def test_folders_are_new_by_default() -> None:
     runs = [quickstudy.train("ppo", "bandit:arms=3", seed=2, steps=100, **SMALL).wait() for _ in range(2)]
     assert runs == [Path("runs/bandit-arms3-ppo-s2"), Path("runs/bandit-arms3-ppo-s2-2")]
     assert all((run / "best.safetensors").exists() for run in runs)
+
+
+def test_folders_have_the_name_that_the_command_line_gives_them() -> None:
+    env = "bandit:arms=3,pulls=20"
+    run = quickstudy.train("ppo", env, seed=2, steps=100, **SMALL).wait()
+    assert run == Path("runs/bandit-arms3-pulls20-ppo-s2")
+    arguments = ["train", "ppo", "--env", env, "--seed", "2", "--steps", "100", "--threads", "1", "--set", "hidden=[8]"]
+    subprocess.run([_training.command(), *arguments], capture_output=True, check=True)
+    assert sorted(path.name for path in Path("runs").iterdir()) == [run.name, f"{run.name}-2"]
+
+
+def test_folders_hold_no_signs_that_file_systems_refuse() -> None:
+    for env, expected in {
+        "cartpole": "cartpole",
+        "bandit:arms=10,pulls=100": "bandit-arms10-pulls100",
+        "gymnasium:ALE/Pong-v5": "gymnasium-ALE-Pong-v5",
+        'gymnasium:A-v0?x=[1,2]&y="a"': "gymnasium-A-v0-x[1-2]-ya",
+        "..\\..\\x": "..-..-x",
+    }.items():
+        assert _training._folders("ppo", env, 0)[-1] == Path(f"runs/{expected}-ppo-s0")
+
+
+def test_lists_of_environments_are_those_of_the_command_line() -> None:
+    for env, expected in {
+        "cartpole": False,
+        "bandit:arms=10,pulls=100": False,
+        'gymnasium:A-v0?x=[1,2]&y="a,b"': False,
+        "gymnasium:A-v0?x=a,a,b&y=1": False,
+        "cartpole,acrobot": True,
+        "cartpole,": True,
+        "cartpole,nothing": True,
+        "cartpole,arms=3": True,
+        "cartpole,bandit:arms=3": True,
+        "bandit:arms=3,pulls=4, cartpole": True,
+        "bandit:arms=3,bandit:arms=4": True,
+        "gymnasium:A-v0,gymnasium:B-v0": True,
+        "gymnasium:A-v0?x=a,cartpole": True,
+        "CartPole-v1,Acrobot-v1": True,
+    }.items():
+        assert _training._is_list(env) == expected, env
 
 
 def test_environments_of_gymnasium_get_their_prefix() -> None:

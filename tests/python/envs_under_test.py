@@ -39,9 +39,9 @@ SPACES = {
     "widest": spaces.Box(-np.finfo(np.float32).max, np.finfo(np.float32).max, (1,), np.float32),
     "narrow": spaces.Box(0.1, 0.1 + 1e-12, (1,), np.float64),
     "fixed": spaces.Box(np.array([-1.0, 0.5]), np.array([1.0, 0.5]), dtype=np.float64),
-    "endless": spaces.Discrete(10**12),
-    "endless_pair": spaces.MultiDiscrete([10**9, 10**9]),
     "fixed_byte": spaces.Box(3, 3, (1,), np.uint8),
+    "lonely": spaces.Box(2**53, 2**53 + 1, (1,), np.int64),
+    "lonely_float": spaces.Box(1.0, 1.0 + 1e-12, (1,), np.float64),
     "discrete": spaces.Discrete(3),
     "shifted": spaces.Discrete(3, start=-1),
     "multidiscrete": spaces.MultiDiscrete([2, 3]),
@@ -60,7 +60,7 @@ SPACES = {
     "large": spaces.Box(0, 255, (96, 96, 3), np.uint8),
     "large_floats": spaces.Box(0, 1, (120, 120, 3), np.float32),
     "large_vector": spaces.Box(0, 1, (20_000,), np.float32),
-    "huge_discrete": spaces.Discrete(10**9),
+    "huge_discrete": spaces.Discrete(10**12),
     "huge_multidiscrete": spaces.MultiDiscrete([10**9, 10**9]),
     "huge_multibinary": spaces.MultiBinary(10**9),
     "huge_dict": spaces.Dict({"a": spaces.Discrete(10**9), "b": spaces.Discrete(2)}),
@@ -175,7 +175,10 @@ def fail():
 
 
 class Faulty(gymnasium.Env):
-    """Walks on a line, and fails now and then: in the ways that `kinds` names, each with the chance `chance`."""
+    """Walks on a line, and fails now and then: in the ways that `kinds` names, each with the chance `chance`.
+
+    Making it takes `slow` seconds, as an import may.
+    """
 
     observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float64)
     action_space = spaces.Discrete(2)
@@ -209,8 +212,9 @@ class Faulty(gymnasium.Env):
         "none_reward": lambda seen: (seen, None),
     }
 
-    def __init__(self, kinds="raise", chance=0.1, at=0, in_reset=0.0, in_init=0):
+    def __init__(self, kinds="raise", chance=0.1, at=0, in_reset=0.0, in_init=0, slow=0):
         self.kinds, self.chance, self.at, self.in_reset = kinds.split(","), chance, at, in_reset
+        time.sleep(slow)
         # So many processes of one parent die, but not in the first one, which is made to see what there is.
         deaths = os.path.join(tempfile.gettempdir(), f"quickstudy-deaths-{os.getppid()}")
         if Faulty.made and in_init and (not os.path.exists(deaths) or os.path.getsize(deaths) < in_init):

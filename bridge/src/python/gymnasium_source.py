@@ -34,15 +34,16 @@ def vectors(np, space):
                 f"single precision, in which policies act; give it smaller bounds {remedy}"
             )
     least, last = single(np, low, np.inf), single(np, high, -np.inf)
-    for i in np.flatnonzero(least > last)[:1].tolist():
-        raise Unfit(
-            f"action[{i}] of {shown} has the range {low[i]!s} to {high[i]!s}, in which single precision, in which "
-            f"policies act, has no number; give it a wider one {clip}"
-        )
     for i in np.flatnonzero(low >= high)[:1].tolist():
         raise Unfit(
             f"action[{i}] of {shown} has the range {low[i]!s} to {high[i]!s}, in which there is nothing to choose; "
             f"give it a wider one {clip}"
+        )
+    for i in np.flatnonzero(least >= last)[:1].tolist():
+        has = "no number" if least[i] > last[i] else "only one number"
+        raise Unfit(
+            f"action[{i}] of {shown} has the range {low[i]!s} to {high[i]!s}, in which single precision, in which "
+            f"policies act, has {has}; give it a wider one {clip}"
         )
     shape, dtype = space.shape, space.dtype
     if whole:

@@ -28,6 +28,21 @@ import time  # noqa: E402
 import traceback  # noqa: E402
 
 
+def end_with(parent):
+    """Has the kernel end this process with the thread that started it."""
+    try:
+        import ctypes
+
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+    except (ImportError, OSError, AttributeError):  # Linux alone has it
+        return
+    if os.getppid() != parent:  # it ended before that
+        os._exit(3)
+
+
+if not os.path.exists("/bin/sh"):  # nobody else would: bridge/src/group.rs
+    end_with(int(sys.argv[2]))
+
 SPIN = 200e-6  # seconds of asking before sleeping: waking from sleep takes a step's time
 os.set_blocking(REQUESTS, False)
 _poll = select.poll()

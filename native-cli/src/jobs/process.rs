@@ -122,7 +122,8 @@ impl JobProcess {
         Stop { code, message, hint: hint.to_owned(), lost: false }
     }
 
-    /// The last line that tells of an error: most lines are of progress.
+    /// The last line that tells of an error: most lines are of progress. The Python package looks for the same
+    /// (`_ERROR` in `python/quickstudy/_training.py`).
     fn last_words(&self) -> String {
         let is_error = |line: &&String| {
             ["error: ", "fatal", "memory allocation of "].iter().any(|begin| line.starts_with(begin))

@@ -67,6 +67,8 @@ fn bounds_that_policies_cannot_act_in_are_refused_with_a_remedy() {
         ("unbounded", &["infinite bounds, Box(-inf, inf, (2,), float32)"]),
         ("fixed", &["action[1] of Box(", "there is nothing to choose"]),
         ("fixed_byte", &["action[0] of Box(3, 3, (1,), uint8)", "there is nothing to choose"]),
+        ("lonely", &["action[0] of Box(9007199254740992, ", "policies act, has only one number"]),
+        ("lonely_float", &["action[0] of Box(1.0, ", "policies act, has only one number"]),
     ] {
         let train = format!("train ppo --steps 64 --set envs=2 --set horizon=32 --set minibatches=2 {python} --env");
         let done = dir.run(&format!("{train} gymnasium:envs_under_test:Within-v0?action={action} --out {action}"));

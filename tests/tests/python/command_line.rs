@@ -130,6 +130,26 @@ fn workers_end_with_all_that_they_have_started_also_in_a_loop_of_c_code() {
 }
 
 #[test]
+fn an_iteration_waits_after_ctrl_c_for_a_worker_that_takes_the_place_of_another() {
+    let Some((dir, python)) = sandbox() else { return };
+    let env = "gymnasium:envs_under_test:Faulty-v0?kinds=kill&at=20&chance=0&slow=6";
+    let mut child = dir.start(&format!(
+        "train ppo --env {env} --steps 100M --set envs=1 --set horizon=32 --set minibatches=2 --set hidden=[8] \
+         --eval-every 0 --out run {python}"
+    ));
+    let id = child.id().to_string();
+    assert!(wait_until(Duration::from_secs(60), || !workers_of(&id).is_empty()), "a worker starts");
+    let first = workers_of(&id);
+    let is_another = || !workers_of(&id).is_empty() && workers_of(&id) != first;
+    assert!(wait_until(Duration::from_secs(60), is_another), "another one starts");
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let rows = fs::read_to_string(dir.join("run/metrics.csv")).unwrap();
+    assert_eq!(rows.lines().count(), 2, "the iteration was made: {rows}");
+}
+
+#[test]
 fn copies_of_a_worker_do_not_answer() {
     let Some((dir, python)) = sandbox() else { return };
     let env = "gymnasium:envs_under_test:Faulty-v0?kinds=copy&at=3";
