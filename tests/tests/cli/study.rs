@@ -7,6 +7,7 @@ use quickstudy_tests::process::{Finished, Sandbox};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::PathBuf;
 
 const STUDY: &str = "train ppo,a2c --env cartpole,acrobot --seed 0..2 --steps 3k --out s --threads 2 --eval-every 1k \
     --eval-episodes 2 --save-every 0 --set hidden=[8] --set envs=4";
