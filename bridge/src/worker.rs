@@ -85,7 +85,7 @@ struct Patience {
 }
 
 impl Patience {
-    /// That with a worker which is in no step. It may import what takes long, and an iteration that did not wait for it
+    /// The patience with a worker that is in no step. It may import what takes long, and an iteration that did not wait for it
     /// would be lost; a time limit ends it, and a stop.
     fn unhurried(self) -> Patience {
         Patience { hurry: || false, ..self }
@@ -96,7 +96,7 @@ impl Patience {
 #[derive(Clone, Debug)]
 pub(crate) enum Wrong {
     /// The worker lives, and tells of an exception.
-    Raised(Raised),
+    Raised(Box<Raised>),
     /// The worker is of no use any more.
     Failed(Failure),
 }
@@ -224,7 +224,7 @@ impl Worker {
             _ if got > end => Err(Failure::garbled("more than it was asked for").into()),
             found if found == wanted => Ok(end),
             kind::ERROR => match serde_json::from_slice(&message[HEAD..]) {
-                Ok(raised) => Err(Wrong::Raised(raised)),
+                Ok(raised) => Err(Wrong::Raised(Box::new(raised))),
                 Err(_) => Err(Failure::garbled("an error that cannot be read").into()),
             },
             found => Err(Failure::garbled(&format!("a message of kind {found}")).into()),

@@ -267,8 +267,8 @@ impl SeedRun {
         };
         match curve::draw(&plot) {
             Ok(sheet) => self.folder.write_unsynced(file::CURVE, sheet.svg().as_bytes()),
-            // A run shorter than an episode has nothing to draw, and values beyond all axes cannot be drawn, which is no
-            // error; a picture of before would be of other values.
+            // A run shorter than an episode has nothing to draw, and values beyond all axes cannot be drawn, which is
+            // no error; a picture of before would be of other values.
             Err(stop) if stop.code == 2 => {
                 let old = self.folder.join(file::CURVE);
                 if old.exists() {

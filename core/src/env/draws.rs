@@ -48,28 +48,28 @@ impl<R: Real> Draws<R> {
 
     /// Uniform in [0, 1).
     #[inline(always)]
-    #[track_caller]
+    #[cfg_attr(feature = "debug", track_caller)]
     pub fn uniform(&mut self) -> R {
         R::uniform(self.bits())
     }
 
     /// Uniform in [low, high).
     #[inline(always)]
-    #[track_caller]
+    #[cfg_attr(feature = "debug", track_caller)]
     pub fn range(&mut self, low: f64, high: f64) -> R {
         self.uniform() * R::lit(high - low) + R::lit(low)
     }
 
     /// One of 0, 1, …, n − 1 with equal chances (to within n · 2⁻²⁴).
     #[inline(always)]
-    #[track_caller]
+    #[cfg_attr(feature = "debug", track_caller)]
     pub fn index(&mut self, n: usize) -> R {
         (self.uniform() * R::lit(n as f64)).floor().min(R::lit(n.saturating_sub(1) as f64))
     }
 
     /// Standard normal, by Box and Muller from two uniform numbers; their second result is the next call's.
     #[inline(always)]
-    #[track_caller]
+    #[cfg_attr(feature = "debug", track_caller)]
     pub fn normal(&mut self) -> R {
         if let Some(normal) = self.normal.take() {
             return normal;
@@ -83,7 +83,7 @@ impl<R: Real> Draws<R> {
 
     /// An index drawn in proportion to non-negative weights, by inverting their running sum.
     #[inline(always)]
-    #[track_caller]
+    #[cfg_attr(feature = "debug", track_caller)]
     pub fn categorical(&mut self, weights: &[R]) -> R {
         let mut total = R::lit(0.0);
         for &weight in weights {

@@ -96,7 +96,7 @@ pub trait Real:
     /// A constant from a table. Engines keep their constants as data; code that is as long as they are many does not
     /// have to hold them.
     #[inline(always)]
-    #[track_caller]
+    #[cfg_attr(feature = "debug", track_caller)]
     fn constant(value: Constant) -> Self {
         Self::lit(value.wide)
     }
@@ -114,7 +114,7 @@ pub trait Real:
     fn cos(self) -> Self;
     /// `(sin x, cos x)` for little more than one of them.
     #[inline(always)]
-    #[track_caller]
+    #[cfg_attr(feature = "debug", track_caller)]
     fn sin_cos(self) -> (Self, Self) {
         (self.sin(), self.cos())
     }
@@ -124,13 +124,13 @@ pub trait Real:
     fn floor(self) -> Self;
     /// |x|
     #[inline(always)]
-    #[track_caller]
+    #[cfg_attr(feature = "debug", track_caller)]
     fn abs(self) -> Self {
         self.max(-self)
     }
     /// x²
     #[inline(always)]
-    #[track_caller]
+    #[cfg_attr(feature = "debug", track_caller)]
     fn square(self) -> Self {
         self * self
     }
@@ -140,7 +140,7 @@ pub trait Real:
     fn min(self, other: Self) -> Self;
     /// `self` limited to `low..=high`; NaN stays.
     #[inline(always)]
-    #[track_caller]
+    #[cfg_attr(feature = "debug", track_caller)]
     fn clamp(self, low: f64, high: f64) -> Self {
         self.max(Self::lit(low)).min(Self::lit(high))
     }
@@ -164,7 +164,7 @@ pub trait Real:
     fn select(mask: Self::Mask, a: Self, b: Self) -> Self;
     /// 1 where the mask holds, else 0.
     #[inline(always)]
-    #[track_caller]
+    #[cfg_attr(feature = "debug", track_caller)]
     fn from_mask(mask: Self::Mask) -> Self {
         Self::select(mask, Self::lit(1.0), Self::lit(0.0))
     }

@@ -55,9 +55,11 @@ impl Env for Clock {
     fn spec(&self) -> EnvSpec {
         EnvSpec::new("clock", vec![Dim::unbounded("t")], ActionSpace::discrete(&["wait", "look"]), 9)
     }
+    #[inline(always)]
     fn reset<R: Real>(&self, _task: &[R], _rng: &mut Draws<R>) -> [R; 1] {
         [R::lit(0.0)]
     }
+    #[inline(always)]
     fn step<R: Real>(&self, [t]: [R; 1], action: &[R], _task: &[R], _rng: &mut Draws<R>) -> Step<R, Self> {
         // The side that is left out is NaN from the first step on, without harm.
         let sound = R::select(t.ge(R::lit(0.0)), action[0], (R::lit(-1.0) - t).sqrt());
@@ -67,6 +69,7 @@ impl Env for Clock {
         let reward = sound + if self.composed { wide } else { root };
         Step { next: [t + 1.0], reward, terminated: R::Mask::splat(false) }
     }
+    #[inline(always)]
     fn observe<R: Real>(&self, [t]: &[R; 1], _task: &[R], out: &mut [R]) {
         out[0] = *t;
     }

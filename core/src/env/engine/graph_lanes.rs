@@ -66,53 +66,53 @@ impl Bits for Tensor {
 }
 
 /// Values of any shapes that broadcast; truth values are u32 0 or 1. Operations are those of the graph, with the lines
-/// of the environment that asked for them.
+/// of the environment that asked for them where the feature `debug` is there, which tells them.
 impl Real for Tensor {
     type Mask = Tensor;
     type Bits = Tensor;
     const TRACED: bool = true;
 
-    #[track_caller]
+    #[cfg_attr(feature = "debug", track_caller)]
     fn lit(value: f64) -> Self {
         Tensor::constant_f32(value)
     }
-    #[track_caller]
+    #[cfg_attr(feature = "debug", track_caller)]
     fn recip(self) -> Self {
         Tensor::recip(self)
     }
-    #[track_caller]
+    #[cfg_attr(feature = "debug", track_caller)]
     fn sqrt(self) -> Self {
         Tensor::sqrt(self)
     }
-    #[track_caller]
+    #[cfg_attr(feature = "debug", track_caller)]
     fn exp(self) -> Self {
         Tensor::exp(self)
     }
-    #[track_caller]
+    #[cfg_attr(feature = "debug", track_caller)]
     fn log(self) -> Self {
         Tensor::log(self)
     }
-    #[track_caller]
+    #[cfg_attr(feature = "debug", track_caller)]
     fn sin(self) -> Self {
         Tensor::sin(self)
     }
-    #[track_caller]
+    #[cfg_attr(feature = "debug", track_caller)]
     fn cos(self) -> Self {
         Tensor::cos(self)
     }
-    #[track_caller]
+    #[cfg_attr(feature = "debug", track_caller)]
     fn tanh(self) -> Self {
         Tensor::tanh(self)
     }
-    #[track_caller]
+    #[cfg_attr(feature = "debug", track_caller)]
     fn floor(self) -> Self {
         Tensor::floor(self)
     }
-    #[track_caller]
+    #[cfg_attr(feature = "debug", track_caller)]
     fn max(self, other: Self) -> Self {
         Tensor::max(self, other)
     }
-    #[track_caller]
+    #[cfg_attr(feature = "debug", track_caller)]
     fn min(self, other: Self) -> Self {
         Tensor::min(self, other)
     }
@@ -127,7 +127,7 @@ impl Real for Tensor {
     fn eq(self, other: Self) -> Self {
         known(self, other, |a, b| a == b).unwrap_or_else(|| Tensor::eq(self, other))
     }
-    #[track_caller]
+    #[cfg_attr(feature = "debug", track_caller)]
     fn select(mask: Self, a: Self, b: Self) -> Self {
         match mask.constant() {
             Some(value) => {
@@ -140,11 +140,11 @@ impl Real for Tensor {
             None => Tensor::select(mask, a, b),
         }
     }
-    #[track_caller]
+    #[cfg_attr(feature = "debug", track_caller)]
     fn uniform(bits: Self) -> Self {
         Bits::shr(bits, 8).to_f32() * (1.0 / 16_777_216.0)
     }
-    #[track_caller]
+    #[cfg_attr(feature = "debug", track_caller)]
     fn from_count(bits: Self) -> Self {
         bits.to_f32()
     }
@@ -157,7 +157,7 @@ impl Real for Tensor {
     fn select_bits(mask: Self, a: Self, b: Self) -> Self {
         Tensor::select(mask, a, b)
     }
-    #[track_caller]
+    #[cfg_attr(feature = "debug", track_caller)]
     fn lookup(table: &[f64], index: Self) -> Self {
         if table.is_empty() {
             return Tensor::constant_f32(0.0);
