@@ -85,8 +85,8 @@ struct Patience {
 }
 
 impl Patience {
-    /// The patience with a worker that is in no step. It may import what takes long, and an iteration that did not wait for it
-    /// would be lost; a time limit ends it, and a stop.
+    /// The patience with a worker that is in no step. It may import what takes long, and an iteration that did not wait
+    /// for it would be lost; a time limit ends it, and a stop.
     fn unhurried(self) -> Patience {
         Patience { hurry: || false, ..self }
     }
