@@ -74,7 +74,7 @@ pub fn open(options: &OpenOptions, path: &Path) -> io::Result<File> {
 /// Opens a file that is there already.
 ///
 /// # Errors
-/// As [`open`].
+/// As [`open()`].
 pub fn reopen(options: &OpenOptions, path: &Path) -> io::Result<File> {
     expect_no_link(path)?;
     // What becomes a link after that is refused by the system, where it can.
@@ -101,7 +101,7 @@ pub fn expect_no_link(path: &Path) -> io::Result<()> {
 /// Makes an empty file, or empties the one that is there.
 ///
 /// # Errors
-/// As [`open`].
+/// As [`open()`].
 pub fn create(path: &Path) -> io::Result<File> {
     point();
     reopen(OpenOptions::new().write(true).create(true).truncate(true), path)
@@ -175,7 +175,7 @@ pub fn remove_dir(path: &Path) -> io::Result<()> {
 /// As [`fs::copy`].
 ///
 /// # Errors
-/// As [`open`].
+/// As [`open()`].
 pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let mut source = File::open(from)?;
     let mut copy = create(to)?;
