@@ -128,10 +128,16 @@ test("who wants less motion sees stages of Adapt and Learn to learn that stand s
               .filter((canvas) => canvas.checkVisibility())
               .map((canvas) => canvas.toDataURL()),
           );
-        const first = await stages();
-        assert.ok(first.length > 0);
-        await page.waitForTimeout(400);
-        assert.deepEqual(await stages(), first, hash);
+        // What a busy machine draws late is no motion: that would go on.
+        let still = false;
+        for (let last = await stages(), looks = 0; !still && looks < 5; looks += 1) {
+          assert.ok(last.length > 0);
+          await page.waitForTimeout(400);
+          const now = await stages();
+          still = JSON.stringify(now) === JSON.stringify(last);
+          last = now;
+        }
+        assert.ok(still, `${hash} moves`);
       }
     },
     { context: { viewport: { width: 1440, height: 900 }, reducedMotion: "reduce" } },
