@@ -16,10 +16,10 @@ const WATCHER: &str = "read -r _; sleep \"$1\"; kill -s KILL -- \"-$0\"";
 /// A process and its children, which are a process group of their own: Ctrl-C does not reach it. They end when this is
 /// dropped, and also when this program ends without dropping anything, killed or not.
 ///
-/// That needs a process more, a shell which waits for the end of a pipe that only this program holds: no signal that
-/// the kernel sends at the death of a parent reaches children of children, and what a process of Python does about it
-/// by itself, it does not do within a loop of C code. Images of containers may have no shell. There groups end as they
-/// are dropped, but of one whose program was killed only a worker ends, by what it asks of the kernel (`pipes.py`).
+/// A shell beside the group kills it when a pipe ends that only this program holds. The kernel's signal at the death of
+/// a parent would not reach children of children, and Python handles no signal within a loop of C code. Images of
+/// containers may have no shell: groups are killed there as they are dropped, but if this program is killed, only the
+/// worker itself ends, by the kernel's signal that it has asked for (`pipes.py`).
 #[derive(Debug)]
 pub(crate) struct Group {
     /// The first process.

@@ -17,7 +17,7 @@ impl Begun {
     /// Adds the folder that `make` makes at this path, or in it.
     ///
     /// # Errors
-    /// That of `make`, after which no folder is left that was made here.
+    /// Any that `make` gives; all folders that were made here are then removed.
     pub fn add(mut self, at: &Path, make: impl FnOnce(&Path) -> Result<RunFolder, Stop>) -> Result<Self, Stop> {
         let missing = at.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists());
         let mut missing: Vec<_> = missing.map(Path::to_owned).collect();
