@@ -43,12 +43,19 @@ pub struct Now {
     /// The work that is being done.
     pub work: Work,
     since: Option<Instant>,
+    set_up: Duration,
     interrupts: Vec<Interrupt>,
     /// A stop within the work was asked for.
     stopped: bool,
 }
 
-static NOW: Mutex<Now> = Mutex::new(Now { work: Work::SettingUp, since: None, interrupts: Vec::new(), stopped: false });
+static NOW: Mutex<Now> = Mutex::new(Now {
+    work: Work::SettingUp,
+    since: None,
+    set_up: Duration::ZERO,
+    interrupts: Vec::new(),
+    stopped: false,
+});
 
 /// The work of the moment. It does not change as long as the guard is kept.
 pub fn now() -> MutexGuard<'static, Now> {
@@ -58,7 +65,15 @@ pub fn now() -> MutexGuard<'static, Now> {
 /// Notes that other work begins.
 pub fn begin(work: Work) {
     let mut now = now();
+    if now.work == Work::SettingUp && work != Work::SettingUp {
+        now.set_up = now.elapsed();
+    }
     (now.work, now.since) = (work, Some(Instant::now()));
+}
+
+/// How long it took to set up what runs.
+pub fn time_to_set_up() -> Duration {
+    now().set_up
 }
 
 /// Work on a device is stopped by [`Now::stop`] from here on.

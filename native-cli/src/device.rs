@@ -12,6 +12,7 @@ use crate::gpus::{self, Adapter};
 use crate::memory;
 use crate::outcome::Stop;
 use crate::ranks::{self, launch};
+use crate::recover::Reopen;
 
 /// Where to compute.
 #[derive(Clone, Debug, clap::Args)]
@@ -74,8 +75,8 @@ impl DeviceArgs {
         1 + if self.threads() > 1 { std::thread::available_parallelism().map_or(1, usize::from) } else { 0 }
     }
 
-    fn cpu(&self, isa: Isa) -> Device {
-        let device = Device::new(Cpu::new(CpuOptions { threads: self.threads(), isa, ..CpuOptions::default() }));
+    fn cpu(&self, isa: Isa, threads: usize) -> Device {
+        let device = Device::new(Cpu::new(CpuOptions { threads, isa, ..CpuOptions::default() }));
         let free = || memory::free(self.threads_to_come());
         if let Some(bytes) = self.memory.or_else(free) {
             device.limit_memory(bytes);
@@ -109,7 +110,7 @@ impl DeviceArgs {
     pub fn open(&self) -> Result<Device, Stop> {
         let isa = isa()?;
         let device = match Choice::parse(&self.device)? {
-            Choice::Cpu | Choice::Auto => self.cpu(isa),
+            Choice::Cpu | Choice::Auto => self.cpu(isa, self.threads()),
             // The ranks of a machine take one GPU each.
             Choice::Gpu(None) if ranks::count() > 1 => {
                 let [own, _] = launch::on_this_machine();
@@ -145,18 +146,19 @@ impl DeviceArgs {
             open: Box::new(move || self.gpu(Some(number))),
         };
         let gpus = gpus::adapters().into_iter().enumerate().map(candidate).collect();
-        let (device, why) = choose(self.cpu(isa()?), gpus, time);
+        let (device, why) = choose(self.cpu(isa()?, self.threads()), gpus, time);
         Ok((device, Some(why)))
     }
 
-    /// A device to go on on after one was lost: the same GPU, opened anew; the CPU without one, and `again`.
+    /// A device to go on on: the CPU where there is no GPU to open anew.
     #[must_use]
-    pub fn reopen(&self, again: bool) -> Device {
+    pub fn reopen(&self, how: Reopen) -> Device {
         // Known to be good since the first device was opened.
-        let cpu = || self.cpu(isa().unwrap_or(Isa::detect()));
-        match Choice::parse(&self.device) {
-            Ok(Choice::Gpu(number)) if !again => self.gpu(number).unwrap_or_else(|_| cpu()),
-            _ => cpu(),
+        let cpu = |threads| self.cpu(isa().unwrap_or(Isa::detect()), threads);
+        match (how, Choice::parse(&self.device)) {
+            (Reopen::Threads(threads), _) => cpu(threads),
+            (Reopen::Same, Ok(Choice::Gpu(number))) => self.gpu(number).unwrap_or_else(|_| cpu(self.threads())),
+            _ => cpu(self.threads()),
         }
     }
 

@@ -155,7 +155,8 @@ pub struct TrainArgs {
         display_order = RunSettings::behind("steps", 5)
     )]
     pub stack_trials: bool,
-    /// Take a byte of standard input for a Ctrl-C, and its end too: for the program that started this one
+    /// Take a byte of standard input for a Ctrl-C, `+` for a further thread, and its end for a Ctrl-C too: for the program
+    /// that started this one
     #[arg(long, hide = true)]
     pub follow_input: bool,
     /// Show the resolved settings and where each comes from, and train nothing
@@ -379,10 +380,10 @@ fn record(folder: &RunFolder, args: &TrainArgs, device: &Device, env_steps: u64)
 fn train(args: &TrainArgs, session: Session, runs: Vec<SeedRun>, pace: Pace) -> Result<(), Stop> {
     let all_made = |session: &Session| (0..runs.len()).map(|index| session.steps_made(index)).sum::<u64>();
     let (start, before) = (Instant::now(), all_made(&session));
-    let mut recorded = RecordedSession { session, runs, debug: args.debug };
-    let reopen = |again: bool| args.device.reopen(again);
-    let end = recorded.train(pace, &signals::stop_asked, args.device.threads(), &reopen)?;
-    let RecordedSession { session, runs, .. } = recorded;
+    let recorded = RecordedSession { session, runs, debug: args.debug };
+    let reopen = |how| args.device.reopen(how);
+    let (end, trained) = recorded.train(pace, &signals::stop_asked, args.device.threads(), &reopen)?;
+    let RecordedSession { session, runs, .. } = trained;
     let seconds = start.elapsed().as_secs_f64();
     let made = (0..runs.len()).map(|index| session.steps_made(index)).sum::<u64>() - before;
     say(&format!(
