@@ -26,6 +26,7 @@ use crate::sweep::halving::ranked;
 use crate::sweep::score::{Score, Scorer};
 use crate::sweep::trial::{Trial, shown, trials};
 use crate::sweep::{SweepEnd, coordinates, run as run_trials};
+use crate::ticker::Ticker;
 use clap::value_parser;
 use std::path::{Path, PathBuf};
 use toml::Value;
@@ -152,7 +153,10 @@ pub fn run(args: &SweepArgs) -> Result<(), Stop> {
         }
     };
     let out = args.out.clone().unwrap_or_else(|| default_out(args.file.as_deref()));
+    activity::begin(Work::SettingUp);
+    let ticker = Ticker::new(None);
     let mut trials = trials(&file, &pair, &out)?;
+    drop(ticker);
     let scorer = scorer(args, &file, &trials)?;
     output::say_line(&first_line(&trials, &out, &scorer));
     if args.list {
@@ -160,7 +164,6 @@ pub fn run(args: &SweepArgs) -> Result<(), Stop> {
         return Ok(());
     }
     signals::install();
-    activity::begin(Work::SettingUp);
     check_rungs(&file, &trials)?;
     FILES.iter().try_for_each(|name| links::check_unnamed(&out.join(name)))?;
     check_links(trials.iter().map(|trial| &trial.part), &out)?;
