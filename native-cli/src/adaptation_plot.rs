@@ -3,9 +3,9 @@
 mod distances;
 mod paths;
 
-use crate::numerals::{alike, tick_labels};
 use crate::sheet::{Anchor, GRID, INK, QUIET, Sheet, Style, ticks};
-use crate::stats;
+use crate::statistics;
+use crate::text::numbers::{alike, tick_labels};
 pub use distances::distances;
 pub use paths::paths;
 use quickstudy_core::env::{Color, EnvSpec};
@@ -86,8 +86,9 @@ fn shows_tasks(spec: &EnvSpec, means: &[Vec<f64>], unit: StageUnit) -> bool {
 pub fn returns(title: &str, spec: &EnvSpec, adaptation: &Adaptation) -> Sheet {
     let means: Vec<Vec<f64>> = adaptation.stages.iter().map(|stage| stage.task_means()).collect();
     let tasks = shows_tasks(spec, &means, adaptation.unit);
-    let mean: Vec<f64> = means.iter().map(|stage| stats::mean(stage)).collect();
-    let intervals: Vec<Option<(f64, f64)>> = means.iter().map(|stage| stats::bootstrap95(stage, stats::mean)).collect();
+    let mean: Vec<f64> = means.iter().map(|stage| statistics::mean(stage)).collect();
+    let intervals: Vec<Option<(f64, f64)>> =
+        means.iter().map(|stage| statistics::bootstrap95(stage, statistics::mean)).collect();
     let ends = intervals.iter().flatten().flat_map(|(low, high)| [*low, *high]);
     let shown = means.iter().flatten().copied().filter(|_| tasks);
     let all: Vec<f64> = ends.chain(mean.iter().copied()).chain(shown).filter(|x| x.is_finite()).collect();

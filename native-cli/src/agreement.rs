@@ -3,14 +3,15 @@
 //! A snapshot goes on by its own header, whatever lies beside it. Were that of another run, the folder would be trained
 //! on as one run and read as another. So whoever goes on compares first, and whoever reads believes the snapshot.
 
+use crate::files::reading;
+use crate::folder::file;
 use crate::history::ITERATIONS;
 use crate::known;
 use crate::metrics::mend::open;
 use crate::metrics::rows::{Line, Lines, TextRow};
 use crate::outcome::Stop;
-use crate::output::one_line;
-use crate::run_folder::{self, file};
 use crate::run_settings::RunSettings;
+use crate::text::one_line;
 use crate::tfevents::{self, Records};
 use quickstudy_bridge::is_name;
 use std::fs::{self, File};
@@ -132,7 +133,7 @@ pub fn check(folder: &Path, snapshot: &Path) -> Result<(), Stop> {
 
 /// The configuration in a folder, if it is there and can be read.
 fn config_in(folder: &Path) -> Option<Table> {
-    toml::from_str(&String::from_utf8_lossy(&run_folder::read_own_text(&folder.join(file::CONFIG)).ok()?)).ok()
+    toml::from_str(&String::from_utf8_lossy(&reading::read_own_text(&folder.join(file::CONFIG)).ok()?)).ok()
 }
 
 /// The configuration with which the events of the metrics begin.

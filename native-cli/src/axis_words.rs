@@ -1,7 +1,6 @@
 //! The names of metrics in words, for the titles of axes.
 
-use crate::metrics::{ENV_STEPS, SECONDS};
-use crate::run::{EPISODE_RETURN, EVAL_RETURN};
+use crate::metrics::{ENV_STEPS, EPISODE_RETURN, EVAL_RETURN, SECONDS};
 
 /// Titles that do not follow from the names.
 const TITLES: [(&str, &str); 12] = [

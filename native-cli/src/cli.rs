@@ -1,7 +1,8 @@
 //! The command line: what can be typed, and where each verb goes.
 
-use crate::cmd;
-use crate::{args, known, outcome, output, provenance, python, ranks, signals};
+use crate::terminal::{output, signals};
+use crate::text::program;
+use crate::{args, cmd, known, outcome, python, ranks};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use quickstudy_core::algo::AlgorithmDef;
 use quickstudy_core::host::EnvPlace;
@@ -14,7 +15,7 @@ use std::process::ExitCode;
     name = "quickstudy",
     bin_name = "quickstudy",
     max_term_width = 80,
-    version = provenance::VERSION,
+    version = program::VERSION,
     about = "Reinforcement learning and meta-reinforcement learning from the command line",
     after_help = EXAMPLES,
     subcommand_required = true,
@@ -135,10 +136,10 @@ fn as_setting(flag: &str, arguments: &[String], near_flag: bool) -> Option<Strin
 fn command(arguments: &[OsString]) -> clap::Command {
     let help = cmd::train::help(arguments);
     let examples = |command: clap::Command| match command.get_after_help().map(ToString::to_string) {
-        Some(text) => command.after_help(known::by_name(text)),
+        Some(text) => command.after_help(program::by_name(text)),
         None => command,
     };
-    let command = Cli::command().name(known::program()).bin_name(known::program()).version(known::version());
+    let command = Cli::command().name(program::name()).bin_name(program::name()).version(program::version());
     let command = examples(command.mut_subcommand("train", |train| train.after_help(help)));
     command.mut_subcommands(examples)
 }

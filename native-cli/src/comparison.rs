@@ -2,8 +2,6 @@
 //!
 //! A method is an algorithm with its settings; the scores of its runs on all environments are what statistics are of.
 
-pub mod aggregate;
-pub mod bootstrap;
 pub mod csv;
 pub mod document;
 pub mod efficiency;
@@ -22,7 +20,7 @@ pub mod text;
 
 use crate::experiments::Experiment;
 use crate::outcome::Stop;
-use bootstrap::{Estimate, estimate};
+use crate::statistics::bootstrap::{Estimate, estimate};
 use improvement::probability;
 use suite::Suite;
 use task::Task;

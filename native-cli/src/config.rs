@@ -3,8 +3,8 @@
 //! Layers, later ones winning: algorithm defaults < preset < `--config` file < `--set` < dedicated flags. The resolved
 //! result is written to `config.toml` with the layer of each value beside it, and can be fed back with `--config`.
 
+use crate::files::reading;
 use crate::outcome::Stop;
-use crate::run_folder;
 use crate::run_settings::RunSettings;
 use quickstudy_core::train::Setting;
 use std::path::Path;
@@ -15,7 +15,7 @@ use toml::{Table, Value};
 /// # Errors
 /// [`Stop`] with code 2 if it cannot be read, is no TOML, or a value has the wrong type.
 pub fn read_file(path: &Path) -> Result<(RunSettings, Table), Stop> {
-    let bytes = run_folder::read_text(path)?;
+    let bytes = reading::read_text(path)?;
     let text = String::from_utf8(bytes).map_err(|_| Stop::user(format!("{} is no text file", path.display())))?;
     parse(&text).map_err(|problem| Stop::user(format!("{}: {problem}", path.display())))
 }

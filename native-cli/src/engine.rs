@@ -1,49 +1,12 @@
 //! The bridge to `quickstudy-core`: errors and sessions as the rest of the command line sees them.
 
+use crate::folder::segments::SegmentFolder;
 use crate::metrics::Row;
-use crate::outcome::{INTERRUPTED, Stop};
+use crate::outcome::Stop;
 use crate::run::{Copied, Encode, Training};
-use crate::segments::SegmentFolder;
 use quickstudy_core::algo::Family;
 use quickstudy_core::env::Classes;
 use quickstudy_core::train::{Episode, Evaluation, Session, Snapshots};
-
-/// The exit code and sentence for an error of the core.
-impl From<quickstudy_core::Error> for Stop {
-    fn from(error: quickstudy_core::Error) -> Self {
-        use quickstudy_core::Error;
-        let message = error.to_string();
-        match error {
-            Error::NonFinite(_) => Stop::non_finite(message),
-            Error::Unknown { kind: "key", .. } => {
-                Stop::user(message).hint("`quickstudy list settings` explains those of each algorithm")
-            }
-            Error::Unknown { kind: "environment", name, .. } if is_id(&name) => Stop::user(message).hint(format!(
-                "an environment of Gymnasium is named gymnasium:{name}, one that a module registers gymnasium:MODULE:ID"
-            )),
-            Error::Unknown { .. } => Stop::user(message).hint("`quickstudy list` shows what there is"),
-            Error::Config { .. } if message.contains("`metaworld:") && message.contains("has many tasks") => {
-                Stop::user(message).hint("add ?task_per_episode=true to its name, and each episode has another task")
-            }
-            Error::Config { .. } | Error::Snapshot(_) | Error::NewerSnapshot { .. } => Stop::user(message),
-            // What is known to be too much; an allocation that fails may succeed another time.
-            Error::Memory(shortage) if shortage.limit.is_some() => {
-                Stop::user(message).hint("--memory says how much may be taken, without it what is free")
-            }
-            Error::Interrupted => {
-                Stop { code: INTERRUPTED, ..Stop::failure("stopped within an iteration, which is lost") }
-            }
-            Error::Lost(_) => Stop { lost: true, ..Stop::failure(message).hint("run it again, or with --device cpu") },
-            _ => Stop::failure(message),
-        }
-    }
-}
-
-/// True for names like those of Gymnasium: `CartPole-v1`.
-fn is_id(name: &str) -> bool {
-    let version = name.rsplit_once("-v").map(|(_, version)| version.chars().next());
-    version.flatten().is_some_and(|first| first.is_ascii_digit())
-}
 
 impl Training for Session {
     fn step(&mut self) -> Result<Vec<(usize, Row)>, Stop> {
@@ -98,26 +61,5 @@ impl Copied for Snapshots<'_> {
 
     fn whole(&self, index: usize) -> Result<Vec<u8>, Stop> {
         Ok(pollster::block_on(self.encode(index))?)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use quickstudy_core::{Error, Shortage};
-
-    #[test]
-    fn what_the_user_can_change_is_code_2() {
-        let code = |error: Error| Stop::from(error).code;
-        assert_eq!(code(Error::config("gamma", "2 is not in 0 to 1")), 2);
-        assert_eq!(code(Error::unknown("environment", "cartpol", ["cartpole"])), 2);
-        assert_eq!(code(Error::Snapshot("damaged".into())), 2);
-        assert_eq!(code(Error::Device("gone".into())), 1);
-        let lost = Stop::from(Error::Lost("the GPU was lost".into()));
-        assert_eq!((lost.code, lost.lost), (1, true));
-        assert_eq!(code(Error::NonFinite("loss".into())), 3);
-        assert_eq!(code(Error::Interrupted), 130);
-        let shortage = |limit| code(Error::Memory(Box::new(Shortage::new(2_000_000_000, limit))));
-        assert_eq!((shortage(Some(1)), shortage(None)), (2, 1));
     }
 }

@@ -173,7 +173,7 @@ pub fn encode(clips: &[Clip], width: usize) -> Result<Vec<u8>, Stop> {
 /// # Errors
 /// As [`encode`]; [`Stop`] with code 2, or 1 on a full disk, if the file cannot be written.
 pub fn save(path: &Path, clips: &[Clip], width: usize) -> Result<(), Stop> {
-    crate::output::write(path, &encode(clips, width)?)
+    crate::terminal::output::write(path, &encode(clips, width)?)
 }
 
 /// The rectangle `[left, top, width, height]` in which two frames differ; one pixel if nowhere.

@@ -5,11 +5,10 @@
 
 mod due;
 
+use crate::folder::file;
 use crate::metrics::mend::{TAIL, line_in, open};
 use crate::metrics::rows::{Line, Lines, TextRow};
-use crate::metrics::{SECONDS, number};
-use crate::run::{EPISODE_RETURN, EVAL_RETURN};
-use crate::run_folder::file;
+use crate::metrics::{EPISODE_RETURN, EVAL_RETURN, SECONDS, number};
 use std::fmt::Write as _;
 use std::io;
 use std::path::Path;

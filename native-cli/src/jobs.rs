@@ -8,48 +8,17 @@
 mod board;
 mod process;
 
-use crate::activity::{self, Work};
 use crate::outcome::{INTERRUPTED, Stop};
+use crate::ranks::job::{Job, JobEnd};
 use crate::ranks::message::JobReport;
 use crate::ranks::remote::Remote;
-use crate::signals;
+use crate::terminal::activity::{self, Work};
+use crate::terminal::signals;
 pub use board::Board;
 pub(crate) use process::{JobEvent, JobProcess};
-use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
-use std::ffi::OsString;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
-
-/// A training of some seeds.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Job {
-    /// Its name in tables: `cartpole · ppo`.
-    pub name: String,
-    /// The algorithm.
-    pub algorithm: String,
-    /// The environment.
-    pub environment: String,
-    /// The number of runs that it trains.
-    pub runs: usize,
-    /// Environment steps that each of them is to make in all.
-    pub steps: u64,
-    /// True if it stops by itself before its runs have made all steps, and goes on later.
-    pub pauses: bool,
-    /// Arguments of the command line, from the verb on.
-    pub arguments: Vec<OsString>,
-}
-
-/// How a job ended.
-#[derive(Debug)]
-pub enum JobEnd {
-    /// Its runs have made all their steps.
-    Finished,
-    /// It was stopped before, with snapshots, or was not begun.
-    Stopped,
-    /// It failed.
-    Failed(Stop),
-}
 
 /// Looks at signals this often.
 const LOOK: Duration = Duration::from_millis(50);

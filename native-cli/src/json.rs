@@ -18,59 +18,10 @@ pub mod sweep;
 pub mod train;
 
 use crate::outcome::Stop;
-use crate::output;
 use serde::Serialize;
-use std::path::Path;
 
 /// The version of the lines: a change of what is there raises it, and more keys or types do not.
 pub const VERSION: u32 = 1;
-
-/// The flag that makes lines of JSON of results.
-#[derive(Clone, Copy, Debug, Default, clap::Args)]
-pub struct JsonArgs {
-    /// Write results to standard output as JSON, an object on each line; lines for people go to standard error
-    #[arg(long)]
-    pub json: bool,
-}
-
-impl JsonArgs {
-    /// Keeps standard output free for the lines of JSON, or for the one of `files` that means it.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 2 if two results would go to the same place.
-    pub fn reserve<'a>(self, files: impl IntoIterator<Item = &'a Path>) -> Result<(), Stop> {
-        let files: Vec<&Path> = files.into_iter().collect();
-        if self.json && files.iter().any(|path| output::is_stdout(path)) {
-            let message = "--json writes to standard output, which is to hold a file already";
-            return Err(Stop::user(message).hint("give the file a name, or leave --json out"));
-        }
-        output::reserve(files.into_iter().chain(self.json.then_some(Path::new("-"))))
-    }
-
-    /// Writes a line, if results are lines of JSON.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1 if the line cannot be written; a reader that went away is no error.
-    pub fn write(self, line: &impl Serialize) -> Result<(), Stop> {
-        if self.json { output::write(Path::new("-"), text(line)?.as_bytes()) } else { Ok(()) }
-    }
-
-    /// Writes a line about each of these notes, if results are lines of JSON.
-    ///
-    /// # Errors
-    /// As [`JsonArgs::write`].
-    pub fn write_notes<'a>(self, notes: impl IntoIterator<Item = &'a String>) -> Result<(), Stop> {
-        notes.into_iter().try_for_each(|note| self.write(&note_line(note)))
-    }
-
-    /// Writes a line about a file that was written, if results are lines of JSON.
-    ///
-    /// # Errors
-    /// As [`JsonArgs::write`].
-    pub fn write_file(self, path: &Path) -> Result<(), Stop> {
-        self.write(&CommonLine::File { path: path.display().to_string() })
-    }
-}
 
 /// Lines that any verb may write.
 #[derive(Debug, Serialize)]

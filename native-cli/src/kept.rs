@@ -1,10 +1,11 @@
 //! Kept snapshots, from which a run goes on in a new folder: nothing of the run that they are of is lost.
 
+use crate::files::{atomic, cannot, disk};
+use crate::folder::links::{self, is_link};
+use crate::folder::{RunFolder, cannot_keep, file};
 use crate::outcome::Stop;
-use crate::progress::say;
-use crate::run_folder::links::{self, is_link};
-use crate::run_folder::{RunFolder, cannot, cannot_keep, file};
-use crate::{atomic, disk, known, run};
+use crate::terminal::output::say;
+use crate::{known, run};
 use quickstudy_core::Device;
 use quickstudy_core::train::Evaluator;
 use std::fs::{self, File};

@@ -2,7 +2,6 @@
 //! program of one's own adds with [`main_with`](crate::cli::main_with).
 
 use std::cell::OnceCell;
-use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use quickstudy_core::algo::AlgorithmDef;
@@ -13,16 +12,11 @@ use quickstudy_core::train::{ALGORITHMS, METRIC_DOCS, Own, PlaceBySpec};
 use quickstudy_core::{Error, Result};
 
 use crate::outcome::Stop;
-use crate::provenance::VERSION;
 use crate::python;
+use crate::text::program;
 
-struct Added {
-    algorithms: Vec<&'static AlgorithmDef>,
-    /// By a program of one's own.
-    named: bool,
-}
-
-static ADDED: OnceLock<Added> = OnceLock::new();
+/// Algorithms that were added.
+static ADDED: OnceLock<Vec<&'static AlgorithmDef>> = OnceLock::new();
 
 thread_local! {
     /// Environments that were added. Only the thread that runs the command has them: no other needs those of the host.
@@ -33,39 +27,8 @@ fn environments() -> &'static [EnvPlace] {
     ENVIRONMENTS.with(|added| added.get().copied().unwrap_or_default())
 }
 
-/// Name of the program, for the commands that messages suggest.
-#[must_use]
-pub fn program() -> &'static str {
-    static NAME: OnceLock<String> = OnceLock::new();
-    let own = || {
-        let file = std::env::args_os().next().map(PathBuf::from)?;
-        Some(file.file_name()?.to_string_lossy().into_owned())
-    };
-    let name =
-        || own().filter(|_| ADDED.get().is_some_and(|added| added.named)).unwrap_or_else(|| "quickstudy".to_owned());
-    NAME.get_or_init(name)
-}
-
-/// The version behind the program's name: of a program of one's own, quickstudy knows only with which one it is made.
-#[must_use]
-pub fn version() -> String {
-    match added().named {
-        true => format!("(made with quickstudy {VERSION})"),
-        false => VERSION.to_owned(),
-    }
-}
-
-/// A text that suggests commands, with the program's name.
-#[must_use]
-pub fn by_name(text: String) -> String {
-    match program() {
-        "quickstudy" => text,
-        name => text.replace("quickstudy ", &format!("{name} ")),
-    }
-}
-
-fn added() -> &'static Added {
-    ADDED.get_or_init(|| Added { algorithms: Vec::new(), named: false })
+fn added() -> &'static [&'static AlgorithmDef] {
+    ADDED.get_or_init(Vec::new)
 }
 
 /// Adds environments and algorithms, once and before any is looked for.
@@ -85,7 +48,8 @@ pub fn add(environments: Vec<EnvPlace>, algorithms: Vec<&'static AlgorithmDef>) 
     // They live as long as the program, as the built-in ones do.
     let environments: &'static [EnvPlace] = Box::leak(environments.into_boxed_slice());
     let first = ENVIRONMENTS.with(|added| added.set(environments)).is_ok();
-    match ADDED.set(Added { algorithms, named: true }) {
+    program::set_own();
+    match ADDED.set(algorithms) {
         Ok(()) if first => Ok(()),
         _ => Err(Stop::user("environments and algorithms were added before".to_owned())),
     }
@@ -93,7 +57,7 @@ pub fn add(environments: Vec<EnvPlace>, algorithms: Vec<&'static AlgorithmDef>) 
 
 /// All algorithms, the built-in ones first.
 pub fn algorithms() -> impl Iterator<Item = &'static AlgorithmDef> {
-    ALGORITHMS.iter().copied().chain(added().algorithms.iter().copied())
+    ALGORITHMS.iter().copied().chain(added().iter().copied())
 }
 
 /// Their names.
@@ -118,7 +82,7 @@ pub fn setting(key: &str) -> Option<&'static SettingDoc> {
 
 /// Name and meaning of all metrics: those that algorithms share in the order of the columns, then each one's own.
 pub fn metrics() -> impl Iterator<Item = (&'static str, &'static str)> {
-    metrics_with(&added().algorithms)
+    metrics_with(added())
 }
 
 /// As above, with these added algorithms.
@@ -152,7 +116,7 @@ pub fn environment(name: &str) -> Result<EnvPlace> {
 #[must_use]
 pub fn own() -> Own<'static> {
     let by_spec = Some(python::place_with as PlaceBySpec);
-    Own { env: None, environments: environments(), algorithms: &added().algorithms, by_spec }
+    Own { env: None, environments: environments(), algorithms: added(), by_spec }
 }
 
 #[cfg(test)]

@@ -11,23 +11,21 @@
 mod columns;
 mod lost;
 pub mod mend;
+mod names;
 pub mod rows;
 mod sides;
 
+use crate::files::{atomic, cannot, disk, hint_for};
+use crate::folder::{RunFolder, cannot_keep, file};
 use crate::outcome::Stop;
-use crate::run_folder::{RunFolder, cannot, cannot_keep, file, hint_for};
-use crate::{atomic, disk, tfevents};
+use crate::tfevents;
 use mend::{Mended, TAIL};
+pub use names::{ENV_STEPS, EPISODE_RETURN, EVAL_RETURN, SECONDS};
 use rows::{Line, Lines, TextRow, is_infinite};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
-
-/// The column that orders rows: environment steps so far, summed over parallel environments.
-pub const ENV_STEPS: &str = "time/env_steps";
-/// Seconds of training so far.
-pub const SECONDS: &str = "time/seconds";
 
 /// Named values of one iteration, in column order.
 pub type Row = Vec<(String, f64)>;

@@ -1,7 +1,7 @@
 //! Which files can be written: formats by extension, and places that take a file.
 
 use crate::outcome::Stop;
-use crate::output::{cannot_write, is_stdout};
+use crate::terminal::output::{cannot_write, is_stdout};
 use std::io;
 use std::path::Path;
 
@@ -55,7 +55,7 @@ pub fn expect_extension(flag: &str, path: &Path, what: &str, extensions: &[&str]
     let known = known.join(" or ");
     let message = format!("{flag} {}: {what} is written as {known}, not as .{extension}", path.display());
     let other = path.with_extension(extensions[0]);
-    let name = crate::run_folder::shell_quote(&other);
+    let name = crate::text::quote::shell_quote(&other);
     Err(Stop::user(message).hint(format!("write `{flag} {name}`")))
 }
 
@@ -85,7 +85,7 @@ fn named_as_folder(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run_folder::tests::scratch;
+    use crate::folder::tests::scratch;
 
     #[test]
     fn names_ask_for_formats() {

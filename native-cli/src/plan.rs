@@ -1,11 +1,9 @@
 //! Requests of `train`: layers of settings resolved into a setup, and the text of `config.toml`.
 
-use crate::config;
-use crate::fits;
 use crate::kinds::{Kind as _, Seeds, Sources};
-use crate::known;
 use crate::outcome::Stop;
 use crate::run_settings::RunSettings;
+use crate::{config, fits, known};
 use quickstudy_core::algo::Family;
 use quickstudy_core::meta::TestSizes;
 use quickstudy_core::train::{Layer, Setting, Setup};
@@ -135,7 +133,7 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run_folder::tests::scratch;
+    use crate::folder::tests::scratch;
     use quickstudy_core::algo::PpoConfig;
     use quickstudy_core::settings::Settings as _;
 

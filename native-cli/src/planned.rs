@@ -1,14 +1,15 @@
 //! A run that is to be made: where, with which settings, and how far it has come.
 
-use crate::agreement;
+use crate::files::reading;
+use crate::folder::{self, file};
 use crate::history::History;
 use crate::keep::Keep;
-use crate::known;
 use crate::outcome::Stop;
 use crate::plan::Plan;
-use crate::progress::say;
-use crate::run_folder::{self, file, shell_quote};
-use crate::signals;
+use crate::terminal::output::say;
+use crate::terminal::signals;
+use crate::text::quote::shell_quote;
+use crate::{agreement, known};
 use quickstudy_core::train::{Length, snapshot_progress};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -59,13 +60,13 @@ impl PlannedRun {
     /// [`Stop`] with code 2 if its folder holds a run with other settings, one that cannot go on, or cannot be read.
     pub fn stage(&self) -> Result<RunStage, Stop> {
         let (path, length) = (self.folder.join(file::CONFIG), self.plan.setup.length());
-        if !run_folder::is_started(&self.folder) || !path.exists() {
+        if !folder::is_started(&self.folder) || !path.exists() {
             return Ok(RunStage::Missing);
         }
         self.check_settings(&path)?;
         agreement::check(&self.folder, &self.folder.join(file::LAST))?;
         if self.folder.join(file::LAST).exists() {
-            let snapshot = run_folder::read_snapshot(&self.folder, file::LAST)?;
+            let snapshot = folder::read_snapshot(&self.folder, file::LAST)?;
             let path = self.folder.join(file::LAST);
             let found = snapshot_progress(known::own(), &snapshot).map_err(|error| {
                 let stop = Stop::from(error);
@@ -97,7 +98,7 @@ impl PlannedRun {
 
     /// Checks that the run in its folder has the settings of this one.
     fn check_settings(&self, path: &Path) -> Result<(), Stop> {
-        let bytes = run_folder::read_own_text(path)?;
+        let bytes = reading::read_own_text(path)?;
         let found: Table = toml::from_str(&String::from_utf8_lossy(&bytes))
             .map_err(|error| Stop::user(format!("{} is no TOML: {}", path.display(), error.message())))?;
         // Other settings may follow from the number of steps.
@@ -119,7 +120,7 @@ impl PlannedRun {
     pub fn wait(&self) -> Result<(), Stop> {
         let begin = Instant::now();
         let mut told = false;
-        while run_folder::is_locked(&self.folder) {
+        while folder::is_locked(&self.folder) {
             if signals::stop_asked() {
                 return Err(Stop { code: crate::outcome::INTERRUPTED, ..Stop::user("stopped; nothing was trained") });
             }

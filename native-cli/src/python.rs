@@ -1,7 +1,7 @@
 //! How environments of Python are run: `--python`, `--workers` and `--env-timeout`.
 
-use crate::progress::say;
-use crate::signals::{stop_asked, stop_within_asked};
+use crate::terminal::output::say;
+use crate::terminal::signals::{stop_asked, stop_within_asked};
 use clap::value_parser;
 use quickstudy_bridge::{Options, Recipe, is_name};
 use quickstudy_core::Result;

@@ -6,6 +6,7 @@
 //! as each of them would train the same.
 
 pub mod follow;
+pub mod job;
 pub mod launch;
 pub mod lead;
 pub mod message;
@@ -53,7 +54,7 @@ pub fn part() {
     use quickstudy_core::backend::Ranks as _;
     let Some(team) = TEAM.with(|known| known.borrow_mut().take()) else { return };
     if team.rank() == 0 {
-        lead::dismiss(&team);
+        message::dismiss(&team);
     }
     team.part();
 }

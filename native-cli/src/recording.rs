@@ -1,10 +1,10 @@
 //! Recordings of policies: episodes with their images, steps and returns.
 
 use crate::gif::{Clip, Image};
-use crate::numerals::alike;
 use crate::outcome::Stop;
 use crate::python;
 use crate::raster::Picture;
+use crate::text::numbers::alike;
 use quickstudy_bridge::{Frames, Recipe, is_name};
 use quickstudy_core::env::EnvDef;
 use quickstudy_core::host::{EnvPlace, FleetSize};

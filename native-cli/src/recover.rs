@@ -1,15 +1,14 @@
 //! Training that outlives its device: where that is lost, it goes on from the last snapshots on another one.
 
-use crate::activity;
+use crate::folder::{self, file, provenance, segments};
 use crate::known;
 use crate::outcome::{self, NON_FINITE, Stop};
-use crate::progress::{grouped, say};
-use crate::provenance;
 use crate::ranks::lead::Led;
 use crate::ranks::{self, Team};
 use crate::run::{self, End, Pace, SeedRun};
-use crate::run_folder::{self, file};
-use crate::segments;
+use crate::terminal::activity;
+use crate::terminal::output::say;
+use crate::text::numbers::grouped;
 use quickstudy_core::backend::Device;
 use quickstudy_core::train::{Own, Saved, Session};
 use std::rc::Rc;
@@ -74,7 +73,7 @@ impl RecordedSession {
     /// Trains with all ranks.
     fn train_together(&mut self, team: &Rc<Team>, pace: Pace, stop_asked: &dyn Fn() -> bool) -> Result<End, Stop> {
         let begun = self.runs.iter().filter(|run| run.folder.join(file::LAST).exists());
-        let read = |run: &SeedRun| run_folder::read_snapshot(run.folder.path(), file::LAST);
+        let read = |run: &SeedRun| folder::read_snapshot(run.folder.path(), file::LAST);
         let snapshots = begun.map(read).collect::<Result<Vec<_>, _>>()?;
         let mut led = Led::begin(&mut self.session, team.clone(), &snapshots, self.debug);
         match run::run(&mut led, &mut self.runs, pace, stop_asked) {
@@ -89,7 +88,7 @@ impl RecordedSession {
 
     /// Restores the last snapshots on another device; environment steps made until then.
     fn move_to(&mut self, device: &Device, threads: usize) -> Result<u64, Stop> {
-        let read = |run: &SeedRun| run_folder::read_snapshot(run.folder.path(), file::LAST);
+        let read = |run: &SeedRun| folder::read_snapshot(run.folder.path(), file::LAST);
         let snapshots = self.runs.iter().map(read).collect::<Result<Vec<_>, _>>()?;
         let folders = self.runs.iter().map(|run| run.folder.path());
         let readers: Vec<_> =

@@ -5,18 +5,19 @@
 //! the number of environment steps that it has made alone and when snapshots happen changes nothing, so an
 //! interrupted and resumed run makes the same files.
 
-use crate::activity::{self, Work};
-use crate::curve::{Plot, Series};
+use crate::curve::{self, Plot, Series};
+use crate::files::disk;
+use crate::folder::segments::SegmentFolder;
+use crate::folder::{RunFolder, cannot_keep, file};
 use crate::history::{History, is_due};
 use crate::json::train::TrainLine;
 use crate::keep::Keep;
-use crate::meta_test;
-use crate::metrics::{MetricsLog, Row, SECONDS, Table};
+use crate::metrics::{EPISODE_RETURN, EVAL_RETURN, MetricsLog, Row, SECONDS};
 use crate::outcome::Stop;
-use crate::progress::{Progress, Report, say};
-use crate::run_folder::{RunFolder, cannot_keep, file};
-use crate::segments::SegmentFolder;
-use crate::{curve, disk, stats};
+use crate::terminal::activity::{self, Work};
+use crate::terminal::output::say;
+use crate::terminal::progress::{Progress, Report};
+use crate::{meta_test, statistics};
 use quickstudy_core::env::Classes;
 use quickstudy_core::train::{Episode, Evaluation, Ring};
 pub use resume_hint::resume_command;
@@ -26,10 +27,6 @@ use saving::{Changed, save, save_changed};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// Training return, as every algorithm reports it.
-pub const EPISODE_RETURN: &str = "rollout/ep_return_mean";
-/// Mean return of the evaluation in this iteration.
-pub const EVAL_RETURN: &str = "eval/return_mean";
 const EVAL_LENGTH: &str = "eval/ep_len_mean";
 const SPEED: &str = "time/sps";
 
@@ -191,7 +188,7 @@ impl SeedRun {
     pub fn rewind(&mut self, env_steps: u64, segments: &[Ring]) -> Result<(), Stop> {
         self.log.flush()?;
         self.segments = SegmentFolder::new(self.folder.path(), segments);
-        let config = crate::run_folder::read_own_text(&self.folder.join(file::CONFIG)).unwrap_or_default();
+        let config = crate::files::reading::read_own_text(&self.folder.join(file::CONFIG)).unwrap_or_default();
         let (log, history) = go_back(&self.folder, &String::from_utf8_lossy(&config), env_steps)?;
         self.log = log;
         self.best_policy = None;
@@ -296,17 +293,8 @@ fn go_back(folder: &RunFolder, config: &str, env_steps: u64) -> Result<(MetricsL
 /// # Errors
 /// [`Stop`] with code 1 if the metrics files cannot be read or written.
 pub fn mend(folder: &RunFolder, env_steps: u64) -> Result<(), Stop> {
-    let config = crate::run_folder::read_own_text(&folder.join(file::CONFIG)).unwrap_or_default();
+    let config = crate::files::reading::read_own_text(&folder.join(file::CONFIG)).unwrap_or_default();
     go_back(folder, &String::from_utf8_lossy(&config), env_steps).map(|_| ())
-}
-
-/// The finite points of a column over another one, such as environment steps.
-#[must_use]
-pub fn points(table: &Table, over: &str, column: &str) -> Vec<(f64, f64)> {
-    let (Some(xs), Some(values)) = (table.column(over), table.column(column)) else {
-        return Vec::new();
-    };
-    xs.into_iter().zip(values).filter(|(x, y)| x.is_finite() && y.is_finite()).collect()
 }
 
 /// How a run ended.
@@ -436,9 +424,9 @@ fn evaluate_into(
         let run = &mut runs[*index];
         let returns: Vec<f64> = episodes.iter().map(|episode| episode.ret).collect();
         let lengths: Vec<f64> = episodes.iter().map(|episode| f64::from(episode.length)).collect();
-        let mean = stats::mean(&returns);
+        let mean = statistics::mean(&returns);
         row.push((EVAL_RETURN.to_owned(), mean));
-        row.push((EVAL_LENGTH.to_owned(), stats::mean(&lengths)));
+        row.push((EVAL_LENGTH.to_owned(), statistics::mean(&lengths)));
         let iteration = value(row, "time/iterations").unwrap_or(0.0) as u64;
         row.extend(adapted_columns(session.adapts(), &episodes, session.classes(), iteration));
         if (mean as f32) > run.best {
@@ -472,12 +460,12 @@ fn value(row: &[(String, f64)], column: &str) -> Option<f64> {
 
 /// Mean of the values that there are; NaN if there is none.
 fn finite_mean(values: &[f64]) -> f64 {
-    stats::mean(&values.iter().copied().filter(|value| value.is_finite()).collect::<Vec<_>>())
+    statistics::mean(&values.iter().copied().filter(|value| value.is_finite()).collect::<Vec<_>>())
 }
 
 fn last_mean(runs: &[SeedRun]) -> f64 {
     let values: Vec<f64> = runs.iter().filter_map(SeedRun::last_evaluation).collect();
-    stats::mean(&values)
+    statistics::mean(&values)
 }
 
 fn check_finite(rows: &[(usize, Row)]) -> Result<(), Stop> {

@@ -4,13 +4,8 @@
 //! distance between evaluations; otherwise it lies on the line between the two evaluations around the budget. The
 //! budget of runs that are compared is the most that all of them reached.
 
-use crate::comparison::aggregate::Aggregate;
-use crate::comparison::bootstrap::{Estimate, estimate};
 use crate::metrics::{ENV_STEPS, Table};
-use crate::numerals::short_count;
-
-/// Resamples of each interval, where none are asked for.
-pub const RESAMPLES: usize = 10_000;
+use crate::text::numbers::short_count;
 
 /// The most steps that all of some runs reached.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,6 +49,15 @@ fn interval(curve: &[(f64, f64)]) -> f64 {
     gaps.get(gaps.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
 }
 
+/// The finite points of a column over another one, such as environment steps.
+#[must_use]
+pub fn points(table: &Table, over: &str, column: &str) -> Vec<(f64, f64)> {
+    let (Some(xs), Some(values)) = (table.column(over), table.column(column)) else {
+        return Vec::new();
+    };
+    xs.into_iter().zip(values).filter(|(x, y)| x.is_finite() && y.is_finite()).collect()
+}
+
 /// The environment steps of an iteration: the shortest distance between rows, which some runs leave out.
 #[must_use]
 pub fn iteration(table: &Table) -> f64 {
@@ -67,25 +71,6 @@ pub fn iteration(table: &Table) -> f64 {
 #[must_use]
 pub fn phrase(metric: &str, budget: f64) -> String {
     format!("{metric} at a budget of {} steps", short_count(budget))
-}
-
-/// Scores of an experiment's runs at a budget.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Scores {
-    /// The budget.
-    pub budget: f64,
-    /// The score of each run.
-    pub values: Vec<f64>,
-}
-
-impl Scores {
-    /// A statistic of the scores; none without a score.
-    #[must_use]
-    pub fn statistic(&self, of: Aggregate) -> Option<Estimate> {
-        let runs = [self.values.clone()];
-        let found = || estimate(&[&runs[..]], RESAMPLES, |all| vec![of.of(&all[0])]);
-        (!self.values.is_empty()).then(found)?.into_iter().next()
-    }
 }
 
 #[cfg(test)]

@@ -7,12 +7,14 @@ pub mod arguments;
 pub mod parts;
 pub mod summary;
 
-use crate::jobs::Job;
+use crate::files;
+use crate::files::lock::Lock;
+use crate::folder::{self, default_name, links};
 use crate::kinds::{Kind as _, Seeds};
 use crate::outcome::Stop;
 use crate::plan::{Plan, Request};
 use crate::planned::{PlannedRun, RunStage};
-use crate::run_folder::{self, Lock, default_name, links};
+use crate::ranks::job::Job;
 use arguments::Common;
 use parts::Pair;
 use std::path::{Path, PathBuf};
@@ -131,7 +133,7 @@ pub fn check_links<'a>(parts: impl IntoIterator<Item = &'a StudyPart>, out: &Pat
     parts.into_iter().flat_map(|part| &part.runs).try_for_each(|run| {
         links::check_below(out, &run.folder)?;
         // A file in its place is told of by the training.
-        if run.folder.is_dir() { run_folder::check_plain(&run.folder) } else { Ok(()) }
+        if run.folder.is_dir() { folder::check_plain(&run.folder) } else { Ok(()) }
     })
 }
 
@@ -144,13 +146,13 @@ pub fn take(parts: &[StudyPart], out: &Path) -> Result<Vec<Lock>, Stop> {
     let places = parts.iter().map(|part| {
         let setup = &part.plan.setup;
         let seeds = Seeds::write(&setup.seeds).to_string().replace(['"', ' '], "");
-        let name = run_folder::seeds_name(&setup.env.spec().name, setup.algorithm.name, &seeds);
+        let name = folder::seeds_name(&setup.env.spec().name, setup.algorithm.name, &seeds);
         // A list of many seeds, or an environment with many parameters, would be no name of a file.
         (out.join(format!(".study-{:016x}.lock", fnv(&name))), out.join(name))
     });
     let places: Vec<(PathBuf, PathBuf)> = places.collect();
     places.iter().try_for_each(|(path, _)| links::check_unnamed(path))?;
-    run_folder::make_folder(out)?;
+    files::make_folder(out)?;
     places.iter().map(|(path, place)| Lock::take(path, place)).collect()
 }
 
@@ -162,9 +164,9 @@ fn fnv(text: &str) -> u64 {
 /// Checks that as many folders can be open as a part has runs.
 ///
 /// # Errors
-/// As [`run_folder::check_descriptors`].
+/// As [`folder::check_descriptors`].
 pub fn check_descriptors<'a>(parts: impl IntoIterator<Item = &'a StudyPart>) -> Result<(), Stop> {
-    run_folder::check_descriptors(parts.into_iter().map(|part| part.runs.len()).max().unwrap_or(0))
+    folder::check_descriptors(parts.into_iter().map(|part| part.runs.len()).max().unwrap_or(0))
 }
 
 /// Waits for processes that still write in folders of these runs.

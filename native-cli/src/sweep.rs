@@ -12,13 +12,14 @@ pub mod score;
 mod stacks;
 pub mod trial;
 
-use crate::jobs::{self, Job, JobEnd};
 use crate::outcome::{NON_FINITE, Stop};
 use crate::planned::RunStage;
-use crate::progress::{grouped, say};
-use crate::ranks;
-use crate::signals;
+use crate::ranks::job::{Job, JobEnd};
 use crate::study::arguments::Machine;
+use crate::terminal::output::say;
+use crate::terminal::signals;
+use crate::text::numbers::grouped;
+use crate::{jobs, ranks};
 use file::SweepFile;
 use halving::survivors;
 use score::{Score, Scorer};

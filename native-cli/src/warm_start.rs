@@ -1,8 +1,8 @@
 //! Runs that begin with the parameters of other runs: `train --from`.
 
-use crate::known;
+use crate::files::reading;
 use crate::outcome::Stop;
-use crate::run_folder;
+use crate::{folder, known};
 use quickstudy_core::Error;
 use quickstudy_core::train::Session;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub fn begin_with(session: &mut Session, from: &[PathBuf]) -> Result<Vec<PathBuf
         sources.extend(sources_of(path)?);
     }
     let paths = sources.iter().map(|path| snapshot_of(path)).collect::<Result<Vec<_>, _>>()?;
-    let files = paths.iter().map(|path| run_folder::read(path)).collect::<Result<Vec<_>, _>>()?;
+    let files = paths.iter().map(|path| reading::read(path)).collect::<Result<Vec<_>, _>>()?;
     let bytes: Vec<&[u8]> = files.iter().map(Vec::as_slice).collect();
     let error = match session.start_from(known::own(), &bytes) {
         Ok(_) if sources.len() == 1 => return Ok(Vec::new()),
@@ -41,10 +41,10 @@ pub fn begin_with(session: &mut Session, from: &[PathBuf]) -> Result<Vec<PathBuf
 
 /// The snapshots and runs that a path stands for: itself, or the runs in a folder.
 fn sources_of(path: &Path) -> Result<Vec<PathBuf>, Stop> {
-    if path.is_file() { Ok(vec![path.to_owned()]) } else { run_folder::find_resumable(path) }
+    if path.is_file() { Ok(vec![path.to_owned()]) } else { folder::find_resumable(path) }
 }
 
 /// The file of a snapshot, or the last one of a run.
 fn snapshot_of(path: &Path) -> Result<PathBuf, Stop> {
-    if path.is_file() { Ok(path.to_owned()) } else { run_folder::policy(path, true, false) }
+    if path.is_file() { Ok(path.to_owned()) } else { folder::policy(path, true, false) }
 }

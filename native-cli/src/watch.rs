@@ -14,9 +14,9 @@ mod player;
 mod request;
 mod server;
 
-use crate::activity::{self, Work};
 use crate::outcome::Stop;
-use crate::signals;
+use crate::terminal::activity::{self, Work};
+use crate::terminal::signals;
 use player::Player;
 use std::path::Path;
 

@@ -32,7 +32,7 @@ _GYMNASIUM = re.compile(r"[\w./-]+-v\d+(\?.*)?")
 # same.
 _ERROR = re.compile(r"^(?:error: |fatal|memory allocation of |thread '.*panicked at )", re.MULTILINE)
 # What names of folders have in place of signs that some file systems do not take, as `seeds_name` in
-# native-cli/src/run_folder.rs has it.
+# native-cli/src/folder.rs has it.
 _SIGNS = str.maketrans({**dict.fromkeys(":,/?&\\", "-"), **dict.fromkeys('="', "")})
 
 

@@ -1,9 +1,9 @@
 //! Ways along a line over time, before adaptation and after it, beside the velocity that is asked for.
 
 use super::{AFTER, BEFORE, GAP, PANEL, PANELS, PAPER, ends, headed};
-use crate::numerals::{alike, tick_labels};
 use crate::sheet::{Anchor, GRID, INK, QUIET, Sheet, Style, ticks};
-use crate::stats;
+use crate::statistics;
+use crate::text::numbers::{alike, tick_labels};
 use quickstudy_core::env::{Color, EnvSpec};
 use quickstudy_core::train::{Adaptation, AdaptationStage, PathStep};
 
@@ -45,7 +45,7 @@ pub fn distances(title: &str, spec: &EnvSpec, adaptation: &Adaptation) -> Option
     let width = (LABELS + GAP + columns as f32 * (PANEL + GAP)).max(widest + 2.0 * GAP);
     let height = top + count.div_ceil(columns) as f32 * (PANEL + 30.0 + GAP);
     let mut sheet = headed(width, height, title, &lines);
-    let mean = |stage: &AdaptationStage, task: usize| stats::mean(&stage.returns[task]);
+    let mean = |stage: &AdaptationStage, task: usize| statistics::mean(&stage.returns[task]);
     let returns: Vec<f64> = (0..count).flat_map(|task| [mean(first, task), mean(last, task)]).collect();
     let returns = alike(&returns);
     let marks = ticks(low, high, 5);

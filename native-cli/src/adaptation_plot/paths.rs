@@ -1,9 +1,9 @@
 //! Ways through the plane, before adaptation and after it.
 
 use super::{AFTER, BEFORE, GAP, PANEL, PANELS, PAPER, ends, headed};
-use crate::numerals::alike;
 use crate::sheet::{Frame, GRID, INK, QUIET, Sheet, Style};
-use crate::stats;
+use crate::statistics;
+use crate::text::numbers::alike;
 use quickstudy_core::env::{EnvDef, Scene};
 use quickstudy_core::train::{Adaptation, AdaptationStage, PathStep, StageUnit};
 
@@ -29,7 +29,7 @@ pub fn paths(title: &str, env: &EnvDef, adaptation: &Adaptation) -> Option<Sheet
     let width = (GAP + columns as f32 * (PANEL + GAP)).max(widest + 2.0 * GAP);
     let height = top + count.div_ceil(columns) as f32 * (PANEL + 30.0 + GAP);
     let mut sheet = headed(width, height, title, &lines);
-    let mean = |stage: &AdaptationStage, task: usize| stats::mean(&stage.returns[task]);
+    let mean = |stage: &AdaptationStage, task: usize| statistics::mean(&stage.returns[task]);
     let returns: Vec<f64> = (0..count).flat_map(|task| [mean(first, task), mean(last, task)]).collect();
     let returns = alike(&returns);
     for (task, ([before, after], scene)) in ways.iter().zip(scenes).enumerate() {

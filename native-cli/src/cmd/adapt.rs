@@ -1,22 +1,21 @@
 //! `quickstudy adapt`: what a meta-trained policy does on tasks that it has not seen.
 
-use crate::adaptation_plot;
-use crate::args;
 use crate::controls::{controls, play};
-use crate::device::DeviceArgs;
+use crate::files::{self, reading};
+use crate::folder::{self, links};
 use crate::json::adapt::{AdaptLine, Adapted, Returns};
-use crate::json::{JsonArgs, VERSION, finite};
-use crate::known;
+use crate::json::{VERSION, finite};
+use crate::machine::device::DeviceArgs;
 use crate::meta_test::{self, MetaTestArgs};
 use crate::metrics::number;
 use crate::outcome::Stop;
-use crate::output;
 use crate::picture_file::{Format, check_place};
-use crate::progress::{grouped, say};
 use crate::python::PythonArgs;
-use crate::run_folder::{self, links};
 use crate::sheet::Sheet;
-use crate::stats;
+use crate::terminal::json_args::JsonArgs;
+use crate::terminal::output::{self, say};
+use crate::text::numbers::grouped;
+use crate::{adaptation_plot, args, known, statistics};
 use quickstudy_core::Error;
 use quickstudy_core::algo::Family;
 use quickstudy_core::backend::Device;
@@ -114,8 +113,8 @@ pub struct AdaptArgs {
 pub fn run(args: &AdaptArgs) -> Result<(), Stop> {
     args.python.set();
     args.json.reserve([])?;
-    let path = run_folder::policy(&args.run, args.last, args.best)?;
-    let bytes = run_folder::read(&path)?;
+    let path = folder::policy(&args.run, args.last, args.best)?;
+    let bytes = reading::read(&path)?;
     let device = args.device.open()?;
     let mut policy = Evaluator::load_with(&device, known::own(), &bytes).map_err(|error| {
         let stop = Stop::from(error);
@@ -144,7 +143,7 @@ pub fn run(args: &AdaptArgs) -> Result<(), Stop> {
     };
     // Places are checked before the work and not after it.
     let folder = folder(args);
-    run_folder::expect_no_file(&folder)?;
+    files::expect_no_file(&folder)?;
     if folder.exists() {
         let pictures = ["adapt", "paths"].map(|name| format!("{name}.{}", args.format.extension()));
         pictures
@@ -161,7 +160,7 @@ pub fn run(args: &AdaptArgs) -> Result<(), Stop> {
     let (spec, env) = (policy.env().spec(), policy.env().device().ok());
     let title = title(&policy);
     headline(args, &path, &policy, adaptation.tasks.len());
-    std::fs::create_dir_all(&folder).map_err(|error| run_folder::cannot("create", &folder, &error))?;
+    std::fs::create_dir_all(&folder).map_err(|error| files::cannot("create", &folder, &error))?;
     let rollouts = adaptation.stages[0].returns[0].len();
     args.json.write(&AdaptLine::Adaptation {
         version: VERSION,
@@ -194,7 +193,7 @@ pub fn run(args: &AdaptArgs) -> Result<(), Stop> {
     let (last, result) = (lines.pop(), results.pop());
     for (name, returns) in env.map(|env| beside(env, &adaptation, rollouts, args.seed)).transpose()?.unwrap_or_default()
     {
-        let mean = stats::mean(&returns);
+        let mean = statistics::mean(&returns);
         lines.push(format!("beside it    return {mean:>9.3}   {}   {name}", interval(&returns, 3)));
         results.push(AdaptLine::Control { name, returns: Returns::of(&returns) });
     }
@@ -259,7 +258,7 @@ fn measure(
         return Err(Stop::user(message).hint(hint));
     }
     let folder = folder(args);
-    run_folder::expect_no_file(&folder)?;
+    files::expect_no_file(&folder)?;
     if folder.exists() {
         links::check_unnamed(&folder.join(FILE))?;
         check_place(&folder.join(FILE))?;
@@ -277,7 +276,7 @@ fn measure(
         exploration_episodes: n_exploration_eps,
         test_episodes: n_test_episodes,
     })?;
-    std::fs::create_dir_all(&folder).map_err(|error| run_folder::cannot("create", &folder, &error))?;
+    std::fs::create_dir_all(&folder).map_err(|error| files::cannot("create", &folder, &error))?;
     let file = folder.join(FILE);
     output::write_own(&file, meta_test::table(&episodes, sizes).as_bytes())?;
     output::say_written(&file, "");
@@ -287,7 +286,7 @@ fn measure(
     for (name, value) in meta_test::measures(&episodes, classes) {
         args.json.write(&AdaptLine::Measure { name, value: finite(value) })?;
     }
-    let mean = stats::mean(&episodes.iter().map(|episode| episode.ret).collect::<Vec<_>>());
+    let mean = statistics::mean(&episodes.iter().map(|episode| episode.ret).collect::<Vec<_>>());
     say(&format!("after {mean:.4} tasks {n_test_tasks}"));
     args.json.write(&AdaptLine::Result { before: None, after: finite(mean), tasks: n_test_tasks })
 }

@@ -3,15 +3,15 @@
 mod on_host;
 mod ranks;
 
-use crate::curve::short_count;
-use crate::device::{DeviceArgs, time_of_training};
 use crate::json::bench::BenchLine;
-use crate::json::{JsonArgs, VERSION, ends, finite};
+use crate::json::{VERSION, ends, finite};
+use crate::machine::device::{DeviceArgs, time_of_training};
 use crate::outcome::Stop;
-use crate::progress::{brief, duration, say};
 use crate::python::PythonArgs;
-use crate::stats;
-use crate::{args, config, known};
+use crate::terminal::json_args::JsonArgs;
+use crate::terminal::output::say;
+use crate::text::numbers::{brief, duration, short_count};
+use crate::{args, config, known, statistics};
 use clap::value_parser;
 use quickstudy_core::algo::{AlgorithmDef, PPO, SAC, TD3};
 use quickstudy_core::backend::Device;
@@ -418,18 +418,18 @@ fn learning(device: &Device, args: &BenchArgs, chosen: &dyn Fn(&Preset) -> bool)
             let bytes = pollster::block_on(session.policy_snapshot(index))?;
             let mut policy = Evaluator::load_with(device, known::own(), &bytes)?;
             let ended = pollster::block_on(policy.evaluate(episodes, 1, true))?;
-            means.push(stats::mean(&ended.iter().map(|episode| episode.ret).collect::<Vec<f64>>()));
+            means.push(statistics::mean(&ended.iter().map(|episode| episode.ret).collect::<Vec<f64>>()));
         }
         let lowest = means.iter().copied().fold(f64::INFINITY, f64::min);
         let random = setup.env.device().ok().map(random_return);
-        let (iqm, interval) = (stats::iqm(&means), stats::bootstrap95(&means, stats::iqm));
+        let (iqm, interval) = (statistics::iqm(&means), statistics::bootstrap95(&means, statistics::iqm));
         let [low, high] = ends(interval);
         say(&format!(
             "{:<30}{:>8}{:>11.1}{:>26}{lowest:>11.1}{:>11}{:>10}",
             preset.name,
             short_count(session.env_steps() as f64),
             iqm,
-            stats::interval_text(interval, 1),
+            statistics::interval_text(interval, 1),
             random.map_or("–".to_owned(), |random| format!("{random:.1}")),
             duration(seconds),
         ));

@@ -1,14 +1,12 @@
 //! `quickstudy compare`: algorithms and settings by the scores of their seeds.
 
-use crate::args;
 use crate::comparison::document::Document;
 use crate::comparison::{Comparison, csv, json, latex, markdown, picture, text};
-use crate::experiments;
 use crate::metrics::ENV_STEPS;
 use crate::outcome::Stop;
-use crate::output;
 use crate::picture_file::{Format, expect_extension};
-use crate::progress::say;
+use crate::terminal::output::{self, say};
+use crate::{args, experiments};
 use std::path::{Path, PathBuf};
 
 /// Compares algorithms and settings by the scores of their seeds: mean, median, interquartile mean (IQM) and optimality

@@ -1,11 +1,12 @@
 //! `quickstudy completions`: what a shell completes.
 
+use crate::known;
+use crate::outcome::Stop;
+use crate::terminal::output;
+use crate::text::program;
 use clap::builder::PossibleValuesParser;
 use clap_complete::Shell;
 
-use crate::known;
-use crate::outcome::Stop;
-use crate::output;
 use std::path::Path;
 
 /// Arguments of `quickstudy completions`.
@@ -32,7 +33,7 @@ pub struct CompletionsArgs {
 pub fn run(args: &CompletionsArgs, command: clap::Command) -> Result<(), Stop> {
     let mut command = command.mut_subcommands(|verb| verb.mut_args(with_names));
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut command, known::program(), &mut script);
+    clap_complete::generate(args.shell, &mut command, program::name(), &mut script);
     output::write(Path::new("-"), &script)
 }
 

@@ -2,13 +2,13 @@
 
 use quickstudy_core::backend::cpu::simd::isa::Isa;
 
-use crate::device::{ISA_VARIABLE, isa};
-use crate::gpus;
 use crate::json::devices::DevicesLine;
-use crate::json::{JsonArgs, VERSION, note_line};
+use crate::json::{VERSION, note_line};
+use crate::machine::device::{ISA_VARIABLE, isa};
+use crate::machine::gpus;
 use crate::outcome::Stop;
-use crate::output::say_text;
-use crate::progress::say;
+use crate::terminal::json_args::JsonArgs;
+use crate::terminal::output::{say, say_text};
 
 /// Arguments of `quickstudy devices`.
 #[derive(Debug, clap::Args)]

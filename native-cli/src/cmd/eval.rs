@@ -1,23 +1,23 @@
 //! `quickstudy eval`: episodes of trained policies.
 
-use crate::activity::{self, Work};
-use crate::args;
-use crate::device::DeviceArgs;
-use crate::gif;
+use crate::files::reading;
+use crate::folder::{self, file};
+use crate::json::VERSION;
 use crate::json::eval::{EvalLine, Played};
-use crate::json::{JsonArgs, VERSION};
-use crate::known;
+use crate::machine::device::DeviceArgs;
 use crate::metrics::number;
 use crate::outcome::Stop;
-use crate::output;
 use crate::particles::{self, Particles};
 use crate::picture_file::expect_extension;
-use crate::progress::{duration, grouped, say};
 use crate::python::PythonArgs;
 use crate::recording::{self, Asking};
-use crate::run_folder::{self, file};
-use crate::stats;
-use crate::ticker::Ticker;
+use crate::terminal::activity::{self, Work};
+use crate::terminal::json_args::JsonArgs;
+use crate::terminal::output::{self, say};
+use crate::terminal::ticker::Ticker;
+use crate::text::numbers::{duration, grouped};
+use crate::text::program;
+use crate::{args, gif, known, statistics};
 use quickstudy_core::backend::Device;
 use quickstudy_core::train::{Episode, Evaluator};
 use std::collections::HashSet;
@@ -191,9 +191,9 @@ fn policies(args: &EvalArgs) -> Result<Vec<PathBuf>, Stop> {
     for path in &args.runs {
         // A folder of runs stands for the runs in it, as for `plot`.
         let is_run = path.is_file() || [file::LAST, file::BEST].iter().any(|name| path.join(name).exists());
-        let inside = if is_run { None } else { run_folder::find_evaluable(path).ok() };
+        let inside = if is_run { None } else { folder::find_evaluable(path).ok() };
         for run in inside.unwrap_or_else(|| vec![path.clone()]) {
-            let path = run_folder::policy(&run, args.last, args.best)?;
+            let path = folder::policy(&run, args.last, args.best)?;
             if seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
                 found.push(path);
             }
@@ -206,13 +206,13 @@ fn policies(args: &EvalArgs) -> Result<Vec<PathBuf>, Stop> {
 fn which(args: &EvalArgs, policies: &[PathBuf]) -> Option<String> {
     let is_best = |policy: &PathBuf| policy.ends_with(file::BEST) && !args.runs.contains(policy);
     (!args.best && policies.iter().any(is_best)).then(|| {
-        let program = known::program();
+        let program = program::name();
         format!("note: the best snapshot plays, not the last one (--last); `{program} compare` has scores at a budget")
     })
 }
 
 fn load(device: &Device, path: &Path) -> Result<Evaluator, Stop> {
-    Evaluator::load_with(device, known::own(), &run_folder::read(path)?).map_err(|error| {
+    Evaluator::load_with(device, known::own(), &reading::read(path)?).map_err(|error| {
         let stop = Stop::from(error);
         Stop { message: format!("{}: {}", path.display(), stop.message), ..stop }
     })
@@ -306,7 +306,7 @@ fn kinds(all: &[Evaluated]) -> Vec<Alike> {
     let mut kinds: Vec<Alike> = Vec::new();
     for one in all {
         let name = [one.policy.env().spec().name.clone(), one.policy.algorithm().to_owned()];
-        let (mean, episodes) = (stats::mean(&returns(&one.episodes)), one.episodes.len());
+        let (mean, episodes) = (statistics::mean(&returns(&one.episodes)), one.episodes.len());
         match kinds.iter_mut().find(|(kind, ..)| *kind == name) {
             Some((_, means, count)) => {
                 means.push(mean);
@@ -323,9 +323,9 @@ fn kinds(all: &[Evaluated]) -> Vec<Alike> {
 fn over_runs(kind: &str, means: &[f64], episodes: usize, unit: &str) -> [String; 2] {
     let low = means.iter().copied().fold(f64::INFINITY, f64::min);
     let high = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let (mean, error) = (stats::mean(means), stats::error_text(stats::standard_error(means)));
+    let (mean, error) = (statistics::mean(means), statistics::error_text(statistics::standard_error(means)));
     [
-        format!("{kind}: means of {unit} from {low:.2} to {high:.2}, their IQM {:.2}", stats::iqm(means)),
+        format!("{kind}: means of {unit} from {low:.2} to {high:.2}, their IQM {:.2}", statistics::iqm(means)),
         format!("mean_return {mean:.4} stderr {error} episodes {episodes} {unit} {}", means.len()),
     ]
 }
@@ -336,7 +336,7 @@ fn returns(episodes: &[Episode]) -> Vec<f64> {
 
 /// The promised line.
 fn result(returns: &[f64]) -> String {
-    let (mean, error) = (stats::mean(returns), stats::error_text(stats::standard_error(returns)));
+    let (mean, error) = (statistics::mean(returns), statistics::error_text(statistics::standard_error(returns)));
     format!("mean_return {mean:.4} stderr {error} episodes {}", returns.len())
 }
 
@@ -364,7 +364,7 @@ fn rows(run: &str, episodes: &[Episode]) -> String {
 
 fn summary(episodes: &[Episode]) -> Vec<String> {
     let mut returns = returns(episodes);
-    let (result, median) = (result(&returns), stats::median(&returns));
+    let (result, median) = (result(&returns), statistics::median(&returns));
     let lengths: Vec<f64> = episodes.iter().map(|episode| f64::from(episode.length)).collect();
     let terminated = episodes.iter().filter(|episode| episode.terminated).count();
     returns.sort_by(f64::total_cmp);
@@ -373,7 +373,7 @@ fn summary(episodes: &[Episode]) -> Vec<String> {
         format!("return: lowest {:.2}, median {:.2}, highest {:.2}", returns[0], median, returns[last]),
         format!(
             "length: mean {:.1}; {terminated} of {} episodes ended by themselves, the others by the time limit",
-            stats::mean(&lengths),
+            statistics::mean(&lengths),
             episodes.len()
         ),
         result,

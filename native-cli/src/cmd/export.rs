@@ -1,14 +1,12 @@
 //! `quickstudy export`: a run as one file, or its policy as an ONNX model.
 
-use crate::known;
+use crate::files::reading;
+use crate::folder::{self, file, segments};
 use crate::onnx::model;
 use crate::outcome::Stop;
-use crate::output;
-use crate::particles;
 use crate::picture_file::expect_extension;
-use crate::progress::say;
-use crate::run_folder::{self, file};
-use crate::segments;
+use crate::terminal::output::{self, say};
+use crate::{known, particles};
 use quickstudy_core::algo::Family;
 use quickstudy_core::train::{self, Evaluator, Saved};
 use quickstudy_core::{Device, in_bytes};
@@ -114,13 +112,13 @@ fn format(args: &ExportArgs) -> Result<ExportFormat, Stop> {
 
 /// The policy as a model.
 fn modelled(args: &ExportArgs) -> Result<Vec<u8>, Stop> {
-    let path = run_folder::policy(&args.folder, args.last, args.best)?;
+    let path = folder::policy(&args.folder, args.last, args.best)?;
     let of_file = |error| {
         let stop = Stop::from(error);
         Stop { message: format!("{}: {}", path.display(), stop.message), ..stop }
     };
     let device = Device::cpu(1);
-    let mut policy = Evaluator::load_with(&device, known::own(), &run_folder::read(&path)?).map_err(of_file)?;
+    let mut policy = Evaluator::load_with(&device, known::own(), &reading::read(&path)?).map_err(of_file)?;
     if let Some(index) = args.particle {
         particles::choose(&mut policy, index, &path)?;
     }
@@ -138,7 +136,7 @@ fn exported(args: &ExportArgs) -> Result<Vec<u8>, Stop> {
     const TRIES: usize = 20;
     let mut tries = 0;
     loop {
-        let file = run_folder::read_snapshot(&args.folder, file::LAST)?;
+        let file = folder::read_snapshot(&args.folder, file::LAST)?;
         let read = |name: &str, bytes: u64| segments::read(&args.folder, name, bytes);
         let error = match train::joined(known::own(), Saved::in_parts(&file, &read)) {
             Ok(bytes) => return Ok(bytes),
@@ -146,7 +144,7 @@ fn exported(args: &ExportArgs) -> Result<Vec<u8>, Stop> {
         };
         // A run that goes on deletes segments once another snapshot has taken the place of this one.
         tries += 1;
-        if tries < TRIES && run_folder::read_snapshot(&args.folder, file::LAST)? != file {
+        if tries < TRIES && folder::read_snapshot(&args.folder, file::LAST)? != file {
             continue;
         }
         let stop = Stop::from(error);

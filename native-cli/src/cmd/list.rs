@@ -1,11 +1,14 @@
 //! `quickstudy list`: what can be trained, and on what.
 
-use crate::curve::short_count;
+use crate::json::VERSION;
 use crate::json::list::ListLine;
-use crate::json::{JsonArgs, VERSION};
 use crate::known;
 use crate::outcome::Stop;
-use crate::progress::say;
+use crate::preset_origin::origin;
+use crate::terminal::json_args::JsonArgs;
+use crate::terminal::output::say;
+use crate::text::numbers::short_count;
+use crate::text::program;
 use clap::ValueEnum as _;
 use quickstudy_core::algo::AlgorithmDef;
 use quickstudy_core::env::{ActionSpace, Choice, Dim, TIME_LIMIT, builtin_parameters};
@@ -123,7 +126,7 @@ fn lines(part: Option<ListPart>) -> Result<Vec<String>, Stop> {
         out.extend(section(part)?);
         out.push(String::new());
     }
-    let name = known::program();
+    let name = program::name();
     out.push(format!("`{name} list settings` explains every key, `{name} list metrics` every"));
     out.push("column of metrics.csv.".to_owned());
     Ok(out)
@@ -277,25 +280,6 @@ pub(crate) fn settings(algorithm: &str) -> Result<Vec<String>, Stop> {
     Ok(out)
 }
 
-/// The first sentence of a preset's leading comment, `PPO on X: the origin of its numbers.`, without what it is about.
-/// Colons and full stops in brackets, as in `(arXiv:1903.08254; code: a.json)`, belong to what is said.
-pub(crate) fn origin(text: &str) -> String {
-    let comment: Vec<&str> = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim).collect();
-    let comment = comment.join(" ");
-    let about = outside_brackets(&comment, ": ").map_or(comment.as_str(), |at| &comment[at + 2..]);
-    let sentence = outside_brackets(about, ". ").map_or(about, |at| &about[..at]);
-    sentence.trim_end_matches('.').to_owned()
-}
-
-/// Where `sign` is first outside of brackets.
-fn outside_brackets(text: &str, sign: &str) -> Option<usize> {
-    let mut open = 0;
-    text.char_indices().find_map(|(at, c)| {
-        open += i32::from(c == '(') - i32::from(c == ')');
-        (open == 0 && text[at..].starts_with(sign)).then_some(at)
-    })
-}
-
 fn action(space: &ActionSpace) -> String {
     match space {
         ActionSpace::Discrete { names } => {
@@ -368,10 +352,6 @@ mod tests {
             assert!(all.contains(&preset.name));
         }
         assert_eq!(wrap("  a bcd ef", 8), ["  a bcd", "ef"]);
-        let text = "# PPO on X: the zoo (a.yml,\n# tuned). More.\nsteps = 1  # x\n";
-        assert_eq!(origin(text), "the zoo (a.yml, tuned)");
-        let text = "# PEARL on X (arXiv:1; code: a.json): theirs (b. c: d), tuned. From there: e.\n";
-        assert_eq!(origin(text), "theirs (b. c: d), tuned");
         assert!(!lines(Some(ListPart::Presets)).unwrap().join("\n").contains("Environments"));
     }
 
@@ -383,16 +363,5 @@ mod tests {
         assert_eq!(line(&["a", "b"]), "a of 2: off, on; b of 2: off, on");
         assert_eq!(line(&["lamp", "fan", "bell"]), "lamp of 2, fan of 2, bell of 2");
         assert_eq!(line(&["a", "b", "c", "d", "e"]), "5: a of 2 … e of 2");
-    }
-
-    #[test]
-    fn each_preset_says_where_its_numbers_are_from() {
-        for preset in presets().unwrap() {
-            let (comment, origin) = (preset.text.trim_start_matches(['#', ' ']), origin(preset.text));
-            assert!(!comment.starts_with(&origin), "{}: its comment is no `X on Y: origin`: {origin}", preset.name);
-            let count = |bracket: char| origin.matches(bracket).count();
-            assert_eq!(count('('), count(')'), "{}: {origin}", preset.name);
-            assert!(!origin.ends_with([':', ',', ';', '(']) && origin.len() > 12, "{}: {origin}", preset.name);
-        }
     }
 }

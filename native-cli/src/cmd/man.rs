@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::outcome::Stop;
-use crate::output;
+use crate::terminal::output;
 
 /// Arguments of `quickstudy man`.
 #[derive(Debug, clap::Args)]

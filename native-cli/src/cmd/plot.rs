@@ -2,20 +2,21 @@
 
 use crate::args;
 use crate::axis_words::axis_title;
-use crate::band::{self, smooth};
-use crate::comparison::aggregate::Aggregate;
 use crate::comparison::tasks;
-use crate::curve::{self, Plot, Series, short_count};
+use crate::curve::{self, Plot, Series};
 use crate::experiments::{self, Experiment};
 use crate::json::plot::PlotLine;
-use crate::json::{JsonArgs, VERSION};
+use crate::json::{VERSION, ends, finite};
 use crate::metrics::ENV_STEPS;
 use crate::outcome::Stop;
-use crate::output;
 use crate::picture_file::Format;
-use crate::progress::say;
 use crate::score::phrase;
-use crate::stats;
+use crate::statistics;
+use crate::statistics::aggregate::Aggregate;
+use crate::statistics::band::{self, smooth};
+use crate::terminal::json_args::JsonArgs;
+use crate::terminal::output::{self, say};
+use crate::text::numbers::short_count;
 use std::collections::HashSet;
 use std::path::PathBuf;
 use toml::Value;
@@ -122,7 +123,7 @@ pub fn run(args: &PlotArgs) -> Result<(), Stop> {
     })?;
     args.json.write_notes(&notes)?;
     for (plot, panel) in plots.iter().zip(&panels) {
-        let line = |one| PlotLine::curve(panel.env.map(experiments::show), &panel.metric, one);
+        let line = |one| curve_line(panel.env.map(experiments::show), &panel.metric, one);
         plot.series.iter().try_for_each(|one| args.json.write(&line(one)))?;
     }
     Ok(())
@@ -327,19 +328,41 @@ fn row(one: &Series, width: usize) -> String {
         Some((scores.values.len(), short_count(scores.budget), mean, iqm.value))
     });
     let Some((runs, steps, mean, iqm)) = found else {
-        return format!("{label:<width$}  {:>5}  {1:>6}  {1:>8}  {1:<22}  {1:>8}", 0, stats::NONE);
+        return format!("{label:<width$}  {:>5}  {1:>6}  {1:>8}  {1:<22}  {1:>8}", 0, statistics::NONE);
     };
-    let interval = stats::interval_text(mean.interval, 2);
+    let interval = statistics::interval_text(mean.interval, 2);
     format!("{label:<width$}  {runs:>5}  {steps:>6}  {:>8.2}  {interval:<22}  {iqm:>8.2}", mean.value)
+}
+
+/// The line of JSON of a series.
+fn curve_line(environment: Option<String>, metric: &str, series: &Series) -> PlotLine {
+    let end = band::end(&series.runs);
+    let scores = series.scores().unwrap_or_default();
+    let mean = scores.statistic(Aggregate::Mean);
+    let [low, high] = ends(mean.and_then(|mean| mean.interval));
+    PlotLine::Curve {
+        environment,
+        metric: metric.to_owned(),
+        experiment: series.label.clone(),
+        runs: series.runs.len(),
+        runs_at_end: end.as_ref().map_or(0, |end| end.values.len()),
+        end: end.as_ref().and_then(|end| finite(end.steps)),
+        first_end: end.as_ref().and_then(|end| end.first_end),
+        budget: series.score.as_ref().map(|score| score.budget),
+        mean: mean.and_then(|mean| finite(mean.value)),
+        low,
+        high,
+        iqm: scores.statistic(Aggregate::Iqm).and_then(|iqm| finite(iqm.value)),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::experiments::Run;
-    use crate::run::EPISODE_RETURN;
-    use crate::run_folder::tests::scratch;
-    use crate::run_folder::{file, find_runs};
+    use crate::folder::tests::scratch;
+    use crate::folder::{file, find_runs};
+    use crate::metrics::EPISODE_RETURN;
     use std::fs;
     use std::path::Path;
 

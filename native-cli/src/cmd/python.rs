@@ -1,10 +1,11 @@
 //! `quickstudy python`: which Python runs environments, and what it has.
 
+use crate::json::VERSION;
 use crate::json::python::PythonLine;
-use crate::json::{JsonArgs, VERSION};
 use crate::outcome::Stop;
-use crate::progress::say;
 use crate::python::PythonArgs;
+use crate::terminal::json_args::JsonArgs;
+use crate::terminal::output::say;
 use quickstudy_bridge::Interpreter;
 
 /// Arguments of `quickstudy python`.

@@ -3,10 +3,9 @@
 use crate::experiments;
 use crate::metrics::ENV_STEPS;
 use crate::outcome::Stop;
-use crate::output;
 use crate::picture_file::expect_extension;
-use crate::progress::say;
 use crate::report::ReportPage;
+use crate::terminal::output::{self, say};
 use quickstudy_core::in_bytes;
 use std::path::PathBuf;
 

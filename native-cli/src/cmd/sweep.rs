@@ -1,23 +1,19 @@
 //! `quickstudy sweep`: trainings that differ in settings.
 
-use crate::activity::{self, Work};
-use crate::args;
-use crate::columns::aligned;
-use crate::device::DeviceArgs;
 use crate::experiments::show;
-use crate::json::{self, sweep::SweepLine};
+use crate::files::lock::Lock;
+use crate::files::make_folder;
+use crate::files::reading::read_text;
+use crate::folder::links;
+use crate::json::sweep::SweepLine;
 use crate::kinds::{Kind as _, Seeds};
-use crate::known;
+use crate::machine::device::DeviceArgs;
+use crate::metrics::{EPISODE_RETURN, EVAL_RETURN};
 use crate::outcome::Stop;
-use crate::output;
 use crate::plan::Request;
-use crate::progress::{grouped, say};
 use crate::python::PythonArgs;
-use crate::run::{EPISODE_RETURN, EVAL_RETURN};
-use crate::run_folder::{Lock, links, make_folder, read_text, shell_quote};
 use crate::score::phrase;
-use crate::signals;
-use crate::stats::{NONE, interval_text};
+use crate::statistics::{NONE, interval_text};
 use crate::study::arguments::Machine;
 use crate::study::parts::pairs;
 use crate::study::{StudyPart, check_descriptors, check_links, settle};
@@ -26,6 +22,14 @@ use crate::sweep::halving::ranked;
 use crate::sweep::score::{Score, Scorer};
 use crate::sweep::trial::{Trial, shown, trials};
 use crate::sweep::{SweepEnd, coordinates, run as run_trials};
+use crate::terminal::activity::{self, Work};
+use crate::terminal::output::{self, say};
+use crate::terminal::signals;
+use crate::text::columns::aligned;
+use crate::text::numbers::grouped;
+use crate::text::program;
+use crate::text::quote::shell_quote;
+use crate::{args, json, known};
 use clap::value_parser;
 use std::path::{Path, PathBuf};
 use toml::Value;
@@ -186,7 +190,7 @@ pub fn run(args: &SweepArgs) -> Result<(), Stop> {
     let place = shell_quote(&out);
     match end {
         SweepEnd::Stopped => say("stopped; the same command goes on with what is missing"),
-        SweepEnd::Done => say(&format!("next: {} compare {place}, and look at {place}/sweep.svg", known::program())),
+        SweepEnd::Done => say(&format!("next: {} compare {place}, and look at {place}/sweep.svg", program::name())),
     }
     Ok(())
 }

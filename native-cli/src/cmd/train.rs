@@ -1,30 +1,26 @@
 //! `quickstudy train`: start or resume training runs.
 
-use crate::activity::{self, Work};
-use crate::args;
-use crate::curve::short_count;
-use crate::device::{DeviceArgs, time_of_training};
-use crate::json;
+use crate::folder::{self, Begun, RunFolder, default_name, file, links, provenance};
 use crate::json::train::TrainLine;
 use crate::keep::Keep;
-use crate::known;
-use crate::memory;
+use crate::machine::device::{DeviceArgs, time_of_training};
 use crate::outcome::Stop;
-use crate::output;
 use crate::plan::{Plan, Request};
-use crate::progress::{duration, grouped, say};
-use crate::provenance;
+use crate::preset_origin::origin;
 use crate::python::PythonArgs;
-use crate::ranks;
 use crate::recover::RecordedSession;
 use crate::run::{End, Pace, SeedRun, resume_command};
-use crate::run_folder::{self, Begun, RunFolder, default_name, file, links};
 use crate::run_settings::RunSettings;
-use crate::signals;
 use crate::study::arguments::Machine;
 use crate::study::parts::pairs;
-use crate::ticker::Ticker;
-use crate::warm_start;
+use crate::terminal::activity::{self, Work};
+use crate::terminal::output::{self, say};
+use crate::terminal::signals;
+use crate::terminal::ticker::Ticker;
+use crate::text::numbers::{duration, grouped, short_count};
+use crate::text::{program, quote};
+use crate::training::smaller::with_smaller;
+use crate::{args, json, known, ranks, warm_start};
 use clap::value_parser;
 use quickstudy_core::Error;
 use quickstudy_core::backend::Device;
@@ -174,7 +170,7 @@ pub fn run(args: &TrainArgs) -> Result<(), Stop> {
     args.python.set();
     if args.json {
         output::take_json();
-        TrainLine::Train { version: json::VERSION, quickstudy: provenance::VERSION.to_owned() }.print();
+        output::say_line(&TrainLine::Train { version: json::VERSION, quickstudy: program::VERSION.to_owned() });
     }
     // From here on Ctrl-C is a request, so that it never leaves half of the folders.
     if !args.print_config {
@@ -240,7 +236,7 @@ fn start(args: &TrainArgs) -> Result<(), Stop> {
         output::say_text(&plan.config_toml(plan.setup.seeds[0]));
         return Ok(());
     }
-    run_folder::check_descriptors(plan.setup.seeds.len())?;
+    folder::check_descriptors(plan.setup.seeds.len())?;
     activity::begin(Work::SettingUp);
     let ticker = Ticker::new(None);
     let (device, why) = args.device.open_for(&mut |device| time_of_training(device, &plan.setup))?;
@@ -269,7 +265,7 @@ fn start(args: &TrainArgs) -> Result<(), Stop> {
     from.iter().for_each(|path| say(&format!("begins with the parameters of {}", path.display())));
     let (algorithm, env) = (plan.setup.algorithm.name, &plan.setup.env.spec().name);
     match preset(algorithm, env)?.filter(|preset| plan.setup.preset.as_ref() == Some(&preset.name)) {
-        Some(preset) => say(&format!("preset {}: {}", preset.name, super::list::origin(preset.text))),
+        Some(preset) => say(&format!("preset {}: {}", preset.name, origin(preset.text))),
         None => {
             say(&format!("no preset of {algorithm} is for {env}: what nobody sets has the defaults of {algorithm}"))
         }
@@ -301,20 +297,6 @@ fn prepare(session: &mut Session, pace: &Pace) -> Result<(), Stop> {
     })
 }
 
-/// The error, and if memory is short, settings that would do.
-fn with_smaller(error: Error, device: &Device, setup: &Setup) -> Stop {
-    let limit = match &error {
-        Error::Memory(shortage) => shortage.limit,
-        _ => None,
-    };
-    let smaller = limit.map(|limit| memory::smaller(device, setup, limit)).unwrap_or_default();
-    let stop = Stop::from(error);
-    match smaller.as_slice() {
-        [] => stop,
-        some => stop.hint(format!("one of these would do: {}; or allow more with --memory", some.join(", "))),
-    }
-}
-
 /// One folder per seed: `--out` itself for one seed, folders below it for several, numbered names below `runs` without.
 fn open_folders(args: &TrainArgs, setup: &Setup) -> Result<Vec<RunFolder>, Stop> {
     let name = |seed: u64| default_name(&setup.env.spec().name, setup.algorithm.name, seed);
@@ -324,7 +306,7 @@ fn open_folders(args: &TrainArgs, setup: &Setup) -> Result<Vec<RunFolder>, Stop>
         }),
         (Some(out), [_]) => Begun::default().add(out, RunFolder::create),
         (Some(out), seeds) => {
-            let all = run_folder::shell_quote(out);
+            let all = quote::shell_quote(out);
             let hint = |stop: Stop| match stop.message.ends_with("already holds a run") {
                 true => {
                     stop.hint(format!("continue all with `quickstudy train --resume {all}`, or choose another --out"))
@@ -333,7 +315,7 @@ fn open_folders(args: &TrainArgs, setup: &Setup) -> Result<Vec<RunFolder>, Stop>
             };
             let folders: Vec<PathBuf> = seeds.iter().map(|seed| out.join(name(*seed))).collect();
             folders.iter().try_for_each(|folder| links::check_below(out, folder))?;
-            folders.iter().filter(|folder| folder.is_dir()).try_for_each(|folder| run_folder::check_plain(folder))?;
+            folders.iter().filter(|folder| folder.is_dir()).try_for_each(|folder| folder::check_plain(folder))?;
             let add = |begun: Begun, folder: &PathBuf| begun.add(folder, RunFolder::create).map_err(hint);
             folders.iter().try_fold(Begun::default(), add)
         }
@@ -350,7 +332,7 @@ fn headline(setup: &Setup, device: &str, folders: Vec<String>) {
         device: device.to_owned(),
         folders,
     };
-    line.print();
+    output::say_line(&line);
     let seeds = match setup.seeds.as_slice() {
         [seed] => format!("seed {seed}"),
         [first, .., last] => format!("{} seeds ({first} to {last})", setup.seeds.len()),
@@ -393,7 +375,7 @@ fn train(args: &TrainArgs, session: Session, runs: Vec<SeedRun>, pace: Pace) -> 
     ));
     for (index, run) in runs.iter().enumerate() {
         let (seed, steps) = (session.setup().seeds[index], session.steps_made(index));
-        run.ended(seed, steps, session.is_done(index)).print();
+        output::say_line(&run.ended(seed, steps, session.is_done(index)));
         say(&format!("saved {}", run.folder.path().display()));
         if let Some(line) = run.ended_at(pace.evaluation) {
             say(&format!("  {line}"));
@@ -405,8 +387,8 @@ fn train(args: &TrainArgs, session: Session, runs: Vec<SeedRun>, pace: Pace) -> 
         say(&format!("stopped at {} steps; continue with", steps_of(&session, runs.len())));
         say(&format!("  {}", resume_command(&runs)));
     } else if let Some(first) = runs.first() {
-        let path = run_folder::shell_quote(first.folder.path());
-        say(&format!("next: {} eval {path}", known::program()));
+        let path = quote::shell_quote(first.folder.path());
+        say(&format!("next: {} eval {path}", program::name()));
     }
     Ok(())
 }

@@ -1,8 +1,9 @@
 //! `quickstudy watch`: a run on a page of this machine.
 
+use crate::folder::{self, is_started};
 use crate::outcome::Stop;
-use crate::progress::say;
-use crate::run_folder::{self, is_started, shell_quote};
+use crate::terminal::output::say;
+use crate::text::quote::shell_quote;
 use crate::watch;
 use std::path::{Path, PathBuf};
 
@@ -55,7 +56,7 @@ fn one_run(path: &Path) -> Result<PathBuf, Stop> {
     if is_started(path) {
         return Ok(path.to_owned());
     }
-    let runs = run_folder::find_started(path)?;
+    let runs = folder::find_started(path)?;
     match &runs[..] {
         [one] => Ok(one.clone()),
         [first, ..] => {

@@ -1,8 +1,8 @@
 //! A comparison as one table of numbers, a row for each.
 
 use super::Comparison;
-use super::bootstrap::Estimate;
 use super::suite::{Suite, Summary};
+use crate::statistics::bootstrap::Estimate;
 
 /// A number of a comparison.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,14 +1,14 @@
 //! A comparison as headings, lines and tables, which text, Markdown and LaTeX show alike.
 
 use super::Comparison;
-use super::aggregate::Aggregate;
-use super::bootstrap::Estimate;
 use super::references::Reference;
 use super::suite::{Suite, Summary};
 use super::task::Task;
-use crate::curve::short_count;
 use crate::score::phrase;
-use crate::stats::interval_text;
+use crate::statistics::aggregate::Aggregate;
+use crate::statistics::bootstrap::Estimate;
+use crate::statistics::interval_text;
+use crate::text::numbers::short_count;
 
 /// Headings, lines and tables.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! Sample efficiency: an aggregate after each share of the budget.
 
-use super::aggregate::Aggregate;
-use super::bootstrap::{Estimate, estimate};
+use crate::statistics::aggregate::Aggregate;
+use crate::statistics::bootstrap::{Estimate, estimate};
 
 /// Frames of a curve at most.
 const FRAMES: usize = 40;

@@ -1,9 +1,9 @@
 //! Intervals beside each other: a row for each method, a column for each statistic.
 
-use super::bootstrap::Estimate;
 use crate::curve::{clip, color};
-use crate::numerals::tick_labels;
 use crate::sheet::{Anchor, GRID, INK, QUIET, Sheet, Style, ticks};
+use crate::statistics::bootstrap::Estimate;
+use crate::text::numbers::tick_labels;
 use quickstudy_core::env::Color;
 
 /// A block of rows.

@@ -5,7 +5,7 @@
 #[must_use]
 pub fn probability(x: &[Vec<f64>], y: &[Vec<f64>]) -> f64 {
     let chances: Vec<f64> = x.iter().zip(y).map(|(x, y)| chance(x, y)).collect();
-    crate::stats::mean(&chances)
+    crate::statistics::mean(&chances)
 }
 
 /// The share of pairs in which the first is higher.

@@ -1,7 +1,7 @@
 //! A comparison as tables of LaTeX, with the package `booktabs`.
 
 use super::document::{Document, Section};
-use crate::stats::NONE;
+use crate::statistics::NONE;
 
 /// The text of a file for `\input`.
 #[must_use]

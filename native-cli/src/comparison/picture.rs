@@ -1,15 +1,16 @@
 //! A comparison as a picture: intervals, performance profiles and sample efficiency.
 
-use super::aggregate::Aggregate;
+use super::Comparison;
 use super::document::title;
 use super::forest::Forest;
 use super::suite::{Suite, Summary};
-use super::{Comparison, Estimate};
 use crate::axis_words::axis_title;
-use crate::band::Band;
 use crate::curve::{Plot, Series, draw_panels};
 use crate::outcome::Stop;
 use crate::sheet::Sheet;
+use crate::statistics::aggregate::Aggregate;
+use crate::statistics::band::Band;
+use crate::statistics::bootstrap::Estimate;
 
 /// Environments, or groups of these, in a picture at most.
 const SUITES: usize = 18;

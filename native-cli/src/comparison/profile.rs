@@ -1,7 +1,7 @@
 //! Performance profiles: which share of runs comes above a score, for all scores.
 
-use super::bootstrap::{Estimate, estimate};
-use crate::stats::mean;
+use crate::statistics::bootstrap::{Estimate, estimate};
+use crate::statistics::mean;
 
 /// Thresholds of a profile.
 const POINTS: usize = 81;

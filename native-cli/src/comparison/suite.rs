@@ -1,10 +1,10 @@
 //! Statistics of methods on one environment, or of their normalised scores over several.
 
-use super::aggregate::Aggregate;
-use super::bootstrap::{Estimate, estimate};
 use super::efficiency::{efficiency, frames};
 use super::profile::{ProfilePoint, profile, thresholds};
 use super::task::Task;
+use crate::statistics::aggregate::Aggregate;
+use crate::statistics::bootstrap::{Estimate, estimate};
 
 /// Environments, and the statistics of methods that have runs on all of them.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,8 @@
 //! An environment on which methods are compared: its metric, its budget and its runs.
 
 use super::references::Reference;
-use crate::score::{Budget, Scores, score_at};
+use crate::score::{Budget, score_at};
+use crate::statistics::bootstrap::Scores;
 use std::path::PathBuf;
 use toml::Value;
 

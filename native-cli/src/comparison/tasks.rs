@@ -2,10 +2,11 @@
 
 use super::references::Reference;
 use super::task::{Measured, Task};
-use crate::curve::{LARGEST, short_count};
+use crate::curve::LARGEST;
 use crate::experiments::{self, Experiment, Run};
 use crate::outcome::Stop;
 use crate::score::{Budget, score_at};
+use crate::text::numbers::short_count;
 use toml::Value;
 
 /// Runs without a value that are named one by one.
@@ -121,7 +122,7 @@ pub fn task(
 
 /// True for the metrics of which references are known.
 fn is_return(metric: &str) -> bool {
-    [crate::run::EVAL_RETURN, crate::run::EPISODE_RETURN].contains(&metric)
+    [crate::metrics::EVAL_RETURN, crate::metrics::EPISODE_RETURN].contains(&metric)
 }
 
 /// Tells that runs differ in length, and which one is the shortest.

@@ -1,8 +1,8 @@
 //! The axes of a panel: where they are, what they span, and their numbers.
 
 use super::LABEL;
-use crate::numerals::{short_count, tick_labels};
 use crate::sheet::{Anchor, GRID, INK, QUIET, Sheet, Style, ticks};
+use crate::text::numbers::{short_count, tick_labels};
 use std::ops::Range;
 
 /// Where the axes are on the sheet and what they span.

@@ -1,8 +1,8 @@
 //! The last values of lines, written where these end.
 
 use super::{LABEL, color};
-use crate::numerals::alike;
 use crate::sheet::{Sheet, Style};
+use crate::text::numbers::alike;
 
 /// The end of a line: its place on the sheet, its value, and the number of its colour.
 #[derive(Clone, Copy, Debug, PartialEq)]

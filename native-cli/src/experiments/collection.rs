@@ -1,9 +1,9 @@
 //! The runs in folders, however these are named, each once.
 
 use super::{Run, unique};
+use crate::folder::{file, find_runs};
 use crate::metrics::Table;
 use crate::outcome::Stop;
-use crate::run_folder::{file, find_runs};
 use std::collections::HashSet;
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! The returns of runs on an environment: those of evaluations, or those of training.
 
 use super::{Experiment, Run, show};
-use crate::run::{EPISODE_RETURN, EVAL_RETURN};
+use crate::metrics::{EPISODE_RETURN, EVAL_RETURN};
 use toml::Value;
 
 /// Returns the metric of returns that all runs on an environment have, and a note where only some have evaluations.

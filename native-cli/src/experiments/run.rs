@@ -2,13 +2,13 @@
 
 use super::{NAMES, show};
 use crate::agreement::SnapshotRun;
-use crate::metrics::{ENV_STEPS, Table as Metrics};
+use crate::files::reading;
+use crate::folder::file;
+use crate::metrics::{ENV_STEPS, EPISODE_RETURN, EVAL_RETURN, Table as Metrics};
 use crate::outcome::Stop;
-use crate::progress::say;
-use crate::run::{EPISODE_RETURN, EVAL_RETURN, points};
-use crate::run_folder::{self, file};
 use crate::run_settings::RunSettings;
-use crate::score;
+use crate::score::{self, points};
+use crate::terminal::output::say;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -96,7 +96,7 @@ fn read_config(folder: &Path) -> Result<Table, Stop> {
         let name = folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned();
         return Ok(Table::from_iter([("folder".to_owned(), name.into())]));
     }
-    let bytes = run_folder::read_own_text(&path)?;
+    let bytes = reading::read_own_text(&path)?;
     toml::from_str(&String::from_utf8_lossy(&bytes))
         .map_err(|error| Stop::user(format!("{} is no TOML: {}", path.display(), error.message())))
 }

@@ -2,7 +2,8 @@
 
 use super::{History, Points, coarseness, is_due};
 use crate::config;
-use crate::run_folder::{file, read_own_text};
+use crate::files::reading::read_own_text;
+use crate::folder::file;
 use std::io;
 use std::path::Path;
 
@@ -69,7 +70,7 @@ fn next_due(after: u64, batch: u64, every: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run_folder::tests::scratch;
+    use crate::folder::tests::scratch;
     use std::fs;
 
     #[test]

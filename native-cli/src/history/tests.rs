@@ -1,7 +1,7 @@
 use super::*;
+use crate::folder::RunFolder;
+use crate::folder::tests::scratch;
 use crate::metrics::{ENV_STEPS, MetricsLog};
-use crate::run_folder::RunFolder;
-use crate::run_folder::tests::scratch;
 use std::fs;
 
 fn row(steps: u64, evaluated: bool) -> Vec<(String, f64)> {

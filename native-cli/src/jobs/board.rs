@@ -1,9 +1,10 @@
 //! The live table of jobs: a row for each on a terminal, aligned lines elsewhere, or lines of JSON.
 
-use super::{Job, JobEnd};
 use crate::json::train::TrainLine;
-use crate::output::is_json;
-use crate::progress::{BAR, Report, duration, fitting, line, say};
+use crate::ranks::job::{Job, JobEnd};
+use crate::terminal::output::{is_json, say, say_line};
+use crate::terminal::progress::{BAR, Report, fitting, line};
+use crate::text::numbers::duration;
 use console::Term;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal as _;
@@ -131,7 +132,7 @@ impl Board {
         }
         // The command has printed its own first line.
         if self.prints && !matches!(said, TrainLine::Train { .. }) {
-            said.print();
+            say_line(&said);
         }
     }
 

@@ -1,8 +1,8 @@
 //! The process of a job.
 
-use super::{Job, JobEnd};
 use crate::json::train::TrainLine;
 use crate::outcome::{INTERRUPTED, Stop};
+use crate::ranks::job::{Job, JobEnd};
 use crate::ranks::launch;
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read, Write as _};

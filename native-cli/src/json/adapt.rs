@@ -1,7 +1,7 @@
 //! Lines of `adapt --json`.
 
 use super::{ends, finite};
-use crate::stats;
+use crate::statistics;
 use quickstudy_core::meta::Performance;
 use serde::Serialize;
 
@@ -135,8 +135,8 @@ impl Returns {
     /// The mean of these returns, one of each task.
     #[must_use]
     pub fn of(means: &[f64]) -> Self {
-        let [low, high] = ends(stats::bootstrap95(means, stats::mean));
-        Self { return_mean: finite(stats::mean(means)), low, high }
+        let [low, high] = ends(statistics::bootstrap95(means, statistics::mean));
+        Self { return_mean: finite(statistics::mean(means)), low, high }
     }
 }
 

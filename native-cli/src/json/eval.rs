@@ -1,7 +1,7 @@
 //! Lines of `eval --json`.
 
 use super::finite;
-use crate::stats;
+use crate::statistics;
 use quickstudy_core::train::Episode;
 use serde::Serialize;
 
@@ -94,16 +94,16 @@ impl Played {
     pub fn of(episodes: &[Episode]) -> Self {
         let mut returns: Vec<f64> = episodes.iter().map(|episode| episode.ret).collect();
         let lengths: Vec<f64> = episodes.iter().map(|episode| f64::from(episode.length)).collect();
-        let (mean, error) = (stats::mean(&returns), stats::standard_error(&returns));
+        let (mean, error) = (statistics::mean(&returns), statistics::standard_error(&returns));
         returns.sort_by(f64::total_cmp);
         Self {
             episodes: episodes.len(),
             return_mean: finite(mean),
             return_stderr: error.and_then(finite),
             return_lowest: returns.first().copied().and_then(finite),
-            return_median: finite(stats::median(&returns)),
+            return_median: finite(statistics::median(&returns)),
             return_highest: returns.last().copied().and_then(finite),
-            length_mean: finite(stats::mean(&lengths)),
+            length_mean: finite(statistics::mean(&lengths)),
             terminated: episodes.iter().filter(|episode| episode.terminated).count(),
         }
     }
@@ -119,11 +119,11 @@ impl EvalLine {
             over: over.to_owned(),
             count: means.len(),
             episodes,
-            mean: finite(stats::mean(means)),
-            stderr: stats::standard_error(means).and_then(finite),
+            mean: finite(statistics::mean(means)),
+            stderr: statistics::standard_error(means).and_then(finite),
             lowest: finite(means.iter().copied().fold(f64::INFINITY, f64::min)),
             highest: finite(means.iter().copied().fold(f64::NEG_INFINITY, f64::max)),
-            iqm: finite(stats::iqm(means)),
+            iqm: finite(statistics::iqm(means)),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Rows that none of the files has, and what is kept of files in which something could not be read.
 
 use super::rows::TextRow;
-use crate::atomic;
+use crate::files::atomic;
 use crate::history::Due;
 use std::fs;
 use std::io;

@@ -6,14 +6,16 @@
 //! which round; where texts differ, the events decide, because they have checksums. A file with damage is written anew
 //! and replaced at once. What was written in half when a process was killed is newer than the snapshot and no damage.
 
-use super::columns::{self, Header};
+use super::columns;
+use super::columns::Header;
 use super::lost::{Gaps, in_words, put_aside};
 use super::rows::{Lines, TextRow};
 use super::sides::{Events, Health, Texts};
 use super::{SECONDS, begin_events, now};
+use crate::files::{atomic, disk};
+use crate::folder::file;
 use crate::history::Due;
-use crate::run_folder::file;
-use crate::{atomic, disk, tfevents};
+use crate::tfevents;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;

@@ -3,11 +3,11 @@
 use super::message::{JobReport, Order, read, write};
 use super::{Team, lead};
 use crate::cmd::train::TrainArgs;
-use crate::jobs::{Job, JobEvent, JobProcess};
-use crate::known;
+use crate::jobs::{JobEvent, JobProcess};
 use crate::outcome::Stop;
 use crate::plan::Plan;
-use crate::warm_start;
+use crate::ranks::job::{Job, JobEnd};
+use crate::{known, warm_start};
 use quickstudy_core::train::{Length, Saved, Session};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
@@ -122,7 +122,7 @@ impl<'a> Servant<'a> {
     fn start(&mut self, number: usize, job: Job) {
         match JobProcess::start(number, &job, &self.sender) {
             Ok(process) => self.running.push((process, job)),
-            Err(stop) => self.tell(&JobReport::Ended(number, crate::jobs::JobEnd::Failed(stop).into())),
+            Err(stop) => self.tell(&JobReport::Ended(number, JobEnd::Failed(stop).into())),
         }
     }
 

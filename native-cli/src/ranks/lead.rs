@@ -1,26 +1,15 @@
 //! Rank 0, which leads: whatever the others must do as well, it orders before it does it.
 
 use super::Team;
-use super::message::{Order, write};
+use super::message::Order;
+use crate::folder::segments::SegmentFolder;
 use crate::metrics::Row;
 use crate::outcome::Stop;
+use crate::ranks::message::order;
 use crate::run::{Copied, Encode, Training};
-use crate::segments::SegmentFolder;
-use quickstudy_core::backend::Ranks as _;
 use quickstudy_core::env::Classes;
 use quickstudy_core::train::{Episode, Evaluation, Session, Setup};
 use std::rc::Rc;
-
-/// Orders all other ranks.
-pub fn order(team: &Team, order: &Order, more: &[&[u8]]) {
-    let message = write(order, more);
-    (1..team.count()).for_each(|rank| team.send(rank, &message));
-}
-
-/// Lets all other ranks go.
-pub fn dismiss(team: &Team) {
-    order(team, &Order::End, &[]);
-}
 
 /// A session that other ranks train with this one.
 #[derive(Debug)]

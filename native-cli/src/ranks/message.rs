@@ -1,8 +1,10 @@
 //! Messages between ranks: a line of JSON, and bytes behind it.
 
-use crate::jobs::{Job, JobEnd};
+use super::Team;
 use crate::json::train::TrainLine;
 use crate::outcome::Stop;
+use crate::ranks::job::{Job, JobEnd};
+use quickstudy_core::backend::Ranks as _;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -96,6 +98,17 @@ pub fn write(message: &impl Serialize, more: &[&[u8]]) -> Vec<u8> {
 pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Option<(T, &[u8])> {
     let end = bytes.iter().position(|byte| *byte == b'\n')?;
     Some((serde_json::from_slice(&bytes[..end]).ok()?, &bytes[end + 1..]))
+}
+
+/// Orders all other ranks.
+pub fn order(team: &Team, order: &Order, more: &[&[u8]]) {
+    let message = write(order, more);
+    (1..team.count()).for_each(|rank| team.send(rank, &message));
+}
+
+/// Lets all other ranks go.
+pub fn dismiss(team: &Team) {
+    order(team, &Order::End, &[]);
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Trainings that other ranks run for rank 0, as processes.
 
+use super::Team;
 use super::message::{JobReport, Order, read, write};
-use super::{Team, lead};
-use crate::jobs::Job;
+use crate::ranks::job::Job;
+use crate::ranks::message;
 use quickstudy_core::backend::Ranks as _;
 use std::rc::Rc;
 
@@ -59,7 +60,7 @@ impl Remote {
     /// Passes a Ctrl-C on.
     pub fn press(&self) {
         if let Some(team) = &self.team {
-            lead::order(team, &Order::Press, &[]);
+            message::order(team, &Order::Press, &[]);
         }
     }
 

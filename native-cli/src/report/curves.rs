@@ -5,8 +5,8 @@ use super::page;
 use crate::axis_words::axis_title;
 use crate::curve::{self, Plot, Series};
 use crate::experiments;
-use crate::markup::escaped;
 use crate::score::phrase;
+use crate::text::markup::escaped;
 use toml::Value;
 
 /// Size of a panel; pages make it as wide as there is room.

@@ -3,12 +3,12 @@
 use super::ReportPage;
 use super::page;
 use crate::comparison::task::Measured;
-use crate::known;
-use crate::markup::escaped;
-use crate::numerals::short_count;
+use crate::files::reading;
 use crate::outcome::Stop;
-use crate::run_folder;
 use crate::sheet::{Frame, Sheet};
+use crate::text::markup::escaped;
+use crate::text::numbers::short_count;
+use crate::{folder, known};
 use quickstudy_core::Device;
 use quickstudy_core::env::Scene;
 use quickstudy_core::host::EnvPlace;
@@ -62,7 +62,7 @@ fn median<'a>(report: &'a ReportPage<'_>, experiment: usize) -> Option<&'a Measu
 }
 
 fn play(run: &Measured) -> Result<FilmedEpisode, Stop> {
-    let policy = run_folder::read(&run_folder::policy(&run.folder, false, false)?)?;
+    let policy = reading::read(&folder::policy(&run.folder, false, false)?)?;
     let policy = Evaluator::load_with(&Device::cpu(1), known::own(), &policy)?;
     if matches!(policy.env(), EnvPlace::Host(_)) {
         return Err(Stop::user("its environment is one of the host, which is not drawn here"));

@@ -1,14 +1,16 @@
 //! Where runs come from: their commands and configurations, the versions that made them, and their scores.
 
 use super::ReportPage;
-use super::page::{self, Cell};
+use super::page;
+use super::page::Cell;
 use crate::comparison::task::Measured;
 use crate::experiments::{Run, show};
-use crate::markup::escaped;
+use crate::files::reading;
+use crate::folder::file;
 use crate::metrics::number;
-use crate::numerals::short_count;
-use crate::run_folder::{self, file};
-use crate::stats::NONE;
+use crate::statistics::NONE;
+use crate::text::markup::escaped;
+use crate::text::numbers::short_count;
 use std::path::Path;
 
 /// Letters of a file that are shown at most.
@@ -54,7 +56,7 @@ fn missing(name: &str) -> String {
 
 /// A text of a run folder, if it can be read; what is too long for a page is cut.
 fn text(folder: &Path, name: &str) -> Option<String> {
-    let bytes = run_folder::read_own_text(&folder.join(name)).ok()?;
+    let bytes = reading::read_own_text(&folder.join(name)).ok()?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => Some(format!("{}\n… the rest is left out here", &text[..end])),
@@ -122,7 +124,7 @@ struct Version {
 
 impl Version {
     fn of(run: &Run) -> Self {
-        let json = run_folder::read_own_text(&run.folder.join(file::VERSION)).ok();
+        let json = reading::read_own_text(&run.folder.join(file::VERSION)).ok();
         let json: Option<serde_json::Value> = json.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let get = |key: &str| Some(json.as_ref()?.get(key)?.as_str()?.chars().take(200).collect::<String>());
         let none = || "a version that is not recorded".to_owned();

@@ -1,8 +1,8 @@
 //! The frame of a page, and what its sections are made of.
 
 use crate::curve;
-use crate::markup::escaped;
-use crate::provenance::VERSION;
+use crate::text::markup::escaped;
+use crate::text::program::VERSION;
 
 /// The page's own looks, after the tokens that other pages share.
 const STYLE: &str = concat!(include_str!("../../assets/page/tokens.css"), include_str!("../../assets/page/report.css"));

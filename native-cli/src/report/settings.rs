@@ -1,9 +1,10 @@
 //! The settings in which experiments differ, and those that they have in common.
 
 use super::ReportPage;
-use super::page::{self, Cell};
+use super::page;
+use super::page::Cell;
 use crate::experiments::{self, Experiment, show};
-use crate::stats::NONE;
+use crate::statistics::NONE;
 use std::collections::BTreeSet;
 
 /// Keys that come first.

@@ -1,10 +1,11 @@
 //! The statistics of `compare`, as tables of a page.
 
 use super::ReportPage;
-use super::page::{self, Cell};
-use crate::comparison::aggregate::Aggregate;
+use super::page;
+use super::page::Cell;
 use crate::comparison::document::{Document, Section};
-use crate::markup::escaped;
+use crate::statistics::aggregate::Aggregate;
+use crate::text::markup::escaped;
 
 /// Columns of numbers.
 const NUMBERS: [&str; 4] = ["seeds", "value", "probability", "95 % interval of it"];

@@ -1,14 +1,14 @@
 //! The command by which runs go on, where an error names it.
 
 use super::SeedRun;
-use crate::known;
 use crate::outcome::{NON_FINITE, Stop};
-use crate::run_folder::shell_quote;
+use crate::text::program;
+use crate::text::quote::shell_quote;
 
 /// `quickstudy train --resume DIR…` for these runs.
 #[must_use]
 pub fn resume_command<'a>(runs: impl IntoIterator<Item = &'a SeedRun>) -> String {
-    let mut command = format!("{} train --resume", known::program());
+    let mut command = format!("{} train --resume", program::name());
     for run in runs {
         command.push(' ');
         command.push_str(&shell_quote(run.folder.path()));

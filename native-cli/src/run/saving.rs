@@ -1,12 +1,12 @@
 //! Snapshots of a run on their way to the disk.
 
 use super::{SeedRun, Training};
-use crate::activity::{self, Work};
-use crate::disk;
+use crate::files::disk;
+use crate::folder::file;
 use crate::keep::Keep;
-use crate::memory;
+use crate::machine::memory;
 use crate::outcome::Stop;
-use crate::run_folder::file;
+use crate::terminal::activity::{self, Work};
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;

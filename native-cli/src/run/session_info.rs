@@ -3,9 +3,10 @@
 //! It lies beside the events of the metrics, which the plugin takes the last values from, so that these stay rows
 //! alone. Its name comes before theirs: TensorBoard reads the files of a folder in this order, and waits at the last.
 
+use crate::files::reading::read_own_text;
+use crate::folder::{RunFolder, file};
 use crate::metrics::now;
 use crate::outcome::Stop;
-use crate::run_folder::{RunFolder, file, read_own_text};
 use crate::tfevents::{self, Records, hparams};
 use toml::Table;
 
@@ -56,7 +57,7 @@ fn start(folder: &RunFolder, began: f64) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run_folder::tests::scratch;
+    use crate::folder::tests::scratch;
 
     /// The events of the file, each with its time.
     fn events(folder: &RunFolder) -> Vec<f64> {

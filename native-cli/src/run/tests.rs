@@ -1,9 +1,9 @@
 use super::saving::side_by_side;
 use super::*;
+use crate::folder::read_snapshot;
+use crate::folder::tests::scratch;
 use crate::keep::Keep;
-use crate::metrics::ENV_STEPS;
-use crate::run_folder::read_snapshot;
-use crate::run_folder::tests::scratch;
+use crate::metrics::{ENV_STEPS, EPISODE_RETURN};
 use std::cell::Cell;
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Drawings as SVG: a file of its own, or an element of a page.
 
 use super::{Anchor, Mark, Sheet};
-use crate::markup::escaped;
+use crate::text::markup::escaped;
 use quickstudy_core::env::Color;
 use std::fmt::Write as _;
 

@@ -2,9 +2,9 @@
 
 use super::parts::Pair;
 use crate::cmd::train::TrainArgs;
-use crate::device::DeviceArgs;
 use crate::kinds::{Kind as _, Seeds};
-use crate::memory;
+use crate::machine::device::DeviceArgs;
+use crate::machine::memory;
 use crate::python::PythonArgs;
 use crate::ranks;
 use std::ffi::OsString;

@@ -1,14 +1,14 @@
 //! The table at the end of a study: what each algorithm reached on each environment.
 
 use super::StudyPart;
-use crate::columns::aligned;
-use crate::comparison::aggregate::Aggregate;
 use crate::comparison::task::Task;
 use crate::comparison::tasks::tasks;
 use crate::experiments::{Experiment, Run};
 use crate::metrics::ENV_STEPS;
 use crate::score::phrase;
-use crate::stats::{NONE, interval_text};
+use crate::statistics::aggregate::Aggregate;
+use crate::statistics::{NONE, interval_text};
+use crate::text::columns::aligned;
 
 /// The lines of the table: for each part its runs, and the mean of their scores with a 95 % bootstrap interval. Scores
 /// are those of `compare`: below the table is what they are on each environment.

@@ -7,8 +7,8 @@ use super::score::Score;
 use super::trial::Trial;
 use crate::curve::clip;
 use crate::experiments::show;
-use crate::numerals::{short_count, tick_labels};
 use crate::sheet::{Anchor, GRID, INK, QUIET, Sheet, Style, WHITE, ticks};
+use crate::text::numbers::{short_count, tick_labels};
 use quickstudy_core::env::Color;
 use toml::Value;
 

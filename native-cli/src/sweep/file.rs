@@ -26,9 +26,9 @@ use super::halving::Halving;
 use super::random::{MOST_TRIALS, RandomSearch};
 use crate::args;
 use crate::outcome::Stop;
-use crate::progress::grouped;
 use crate::run_settings::RunSettings;
 use crate::study::parts::split;
+use crate::text::numbers::grouped;
 use std::collections::HashSet;
 use toml::{Table, Value};
 

@@ -81,7 +81,7 @@ pub fn ranked(trials: &[usize], scores: &[Score], goal: Goal) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::score::Scores;
+    use crate::statistics::bootstrap::Scores;
 
     #[test]
     fn rungs_are_those_of_the_paper() {

@@ -1,6 +1,6 @@
 //! Random draws of settings (Bergstra and Bengio 2012, "Random search for hyper-parameter optimization").
 
-use crate::stats::Draws;
+use crate::statistics::Draws;
 use toml::{Table, Value};
 
 /// Most trials of a sweep: each is resolved, and has a folder and a row in a table.

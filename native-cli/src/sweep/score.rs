@@ -1,14 +1,14 @@
 //! How well trials do: their scores at a budget, in the mean over seeds.
 
 use super::trial::Trial;
-use crate::comparison::aggregate::Aggregate;
+use crate::folder::file;
 use crate::metrics::{ENV_STEPS, Table};
 use crate::outcome::Stop;
-use crate::progress::say;
-use crate::run::points;
-use crate::run_folder::file;
-use crate::score::{Budget, Scores, iteration, score_at};
-use crate::stats::mean;
+use crate::score::{Budget, iteration, points, score_at};
+use crate::statistics::aggregate::Aggregate;
+use crate::statistics::bootstrap::Scores;
+use crate::statistics::mean;
+use crate::terminal::output::say;
 use std::path::Path;
 
 /// The metric of scores.

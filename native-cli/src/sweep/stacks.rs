@@ -1,10 +1,11 @@
 //! Trials that are stacked as rows of one program: those that differ in nothing but numbers of it.
 
 use super::trial::Trial;
-use crate::jobs::{self, Board, Job, JobEnd};
+use crate::folder::{RunFolder, file};
+use crate::jobs::{self, Board};
 use crate::outcome::Stop;
 use crate::planned::{PlannedRun, RunStage};
-use crate::run_folder::{RunFolder, file};
+use crate::ranks::job::{Job, JobEnd};
 use crate::study::arguments::{Common, Machine};
 use quickstudy_core::train::check_stackable;
 use std::path::PathBuf;

@@ -2,10 +2,10 @@
 
 use super::file::SweepFile;
 use crate::experiments::show;
-use crate::jobs::Job;
 use crate::outcome::Stop;
 use crate::plan::Request;
 use crate::planned::RunStage;
+use crate::ranks::job::Job;
 use crate::study::StudyPart;
 use crate::study::arguments::{Common, Machine};
 use crate::study::parts::Pair;

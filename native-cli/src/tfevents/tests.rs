@@ -1,5 +1,5 @@
 use super::*;
-use crate::run_folder::tests::scratch;
+use crate::folder::tests::scratch;
 use std::fs;
 use std::path::Path;
 

@@ -1,10 +1,10 @@
 //! The numbers of a run, as they are written: rows of its metrics since the last look.
 
 use crate::axis_words::axis_title;
+use crate::folder::file;
 use crate::history::Points;
 use crate::metrics::ENV_STEPS;
 use crate::metrics::rows::{Line, Lines, TextRow};
-use crate::run_folder::file;
 use serde_json::{Map, Value, json};
 use std::fs::File;
 use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
@@ -137,7 +137,7 @@ impl Numbers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run_folder::tests::scratch;
+    use crate::folder::tests::scratch;
     use std::fs::{self, OpenOptions};
     use std::io::Write as _;
 

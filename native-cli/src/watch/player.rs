@@ -1,10 +1,10 @@
 //! The agent that plays: the newest policy of a run, in episodes that a page asks for.
 
 use super::film::Film;
-use crate::known;
+use crate::files::reading;
+use crate::folder::file;
 use crate::outcome::Stop;
-use crate::recording;
-use crate::run_folder::{self, file};
+use crate::{known, recording};
 use quickstudy_core::Device;
 use quickstudy_core::env::EnvDef;
 use quickstudy_core::host::EnvPlace;
@@ -104,7 +104,7 @@ impl Player {
         if self.loaded.as_ref().is_some_and(|loaded| loaded.stamp == stamp) {
             return Ok(());
         }
-        let bytes = run_folder::read(&stamp.path).map_err(|stop| Pause::Now(stop.message))?;
+        let bytes = reading::read(&stamp.path).map_err(|stop| Pause::Now(stop.message))?;
         // One thread, so that the run keeps the others.
         let policy = Evaluator::load_with(&Device::cpu(1), known::own(), &bytes).map_err(now)?;
         self.loaded = Some(Loaded { policy, stamp, at: Instant::now() });
@@ -151,7 +151,7 @@ fn film(env: &EnvDef, episode: &Trajectory, dt: f64) -> Result<Film, quickstudy_
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run_folder::tests::scratch;
+    use crate::folder::tests::scratch;
     use serde_json::Value;
 
     #[test]

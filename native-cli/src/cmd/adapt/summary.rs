@@ -1,9 +1,8 @@
 //! The numbers of an adaptation, as lines for people and as lines of JSON.
 
-use crate::adaptation_plot;
 use crate::json::adapt::{AdaptLine, Returns};
 use crate::json::finite;
-use crate::stats;
+use crate::{adaptation_plot, statistics};
 use quickstudy_core::env::Classes;
 use quickstudy_core::meta::{Performance, by_class};
 use quickstudy_core::train::{Adaptation, StageUnit};
@@ -19,9 +18,9 @@ pub(super) fn unit_name(unit: StageUnit) -> &'static str {
 
 /// The interval of the mean over tasks; a single task has none.
 pub(super) fn interval(values: &[f64], digits: usize) -> String {
-    match stats::bootstrap95(values, stats::mean) {
+    match statistics::bootstrap95(values, statistics::mean) {
         Some((low, high)) => format!("95 % interval {low:.digits$} to {high:.digits$}"),
-        None => format!("95 % interval {}", stats::NONE),
+        None => format!("95 % interval {}", statistics::NONE),
     }
 }
 
@@ -58,7 +57,7 @@ pub(super) fn results(adaptation: &Adaptation, classes: Option<&Classes>) -> Vec
         let of_classes = classes.map(|classes| by_class(classes, &stage.outcomes)).unwrap_or_default();
         let of_class = |(class, outcomes): (_, Vec<_>)| AdaptLine::class(k, class, &Performance::of(0, &outcomes));
         lines.extend(of_classes.into_iter().map(of_class));
-        ends.push(stats::mean(&means));
+        ends.push(statistics::mean(&means));
     }
     if adaptation.unit != StageUnit::GradientSteps {
         lines.push(AdaptLine::Trial { returns: Returns::of(&trials(adaptation)) });
@@ -79,7 +78,7 @@ pub(super) fn summary(adaptation: &Adaptation, classes: Option<&Classes>) -> Vec
         let success = success_text(&stage.performance(0));
         lines.push(format!(
             "{name:<12} return {:>9.2}   {}   worst task {worst:.2}{success}",
-            stats::mean(&means),
+            statistics::mean(&means),
             interval(&means, 2)
         ));
         for (class, outcomes) in classes.map(|classes| by_class(classes, &stage.outcomes)).unwrap_or_default() {
@@ -87,11 +86,11 @@ pub(super) fn summary(adaptation: &Adaptation, classes: Option<&Classes>) -> Vec
             let (mean, success) = (of_class.mean, success_text(&of_class));
             lines.push(format!("  {class:<24} return {mean:>9.2}{success}"));
         }
-        ends.push(stats::mean(&means));
+        ends.push(statistics::mean(&means));
     }
     if adaptation.unit != StageUnit::GradientSteps {
         let trials = trials(adaptation);
-        lines.push(format!("whole trial  return {:>9.3}   {}", stats::mean(&trials), interval(&trials, 3)));
+        lines.push(format!("whole trial  return {:>9.3}   {}", statistics::mean(&trials), interval(&trials, 3)));
     }
     let (first, last) = (ends.first().copied().unwrap_or(f64::NAN), ends.last().copied().unwrap_or(f64::NAN));
     lines.push(format!("before {first:.4} after {last:.4} tasks {}", adaptation.tasks.len()));

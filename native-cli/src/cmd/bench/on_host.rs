@@ -6,9 +6,9 @@ use quickstudy_core::env::ActionSpace;
 use quickstudy_core::host::{Chance, Executor, FleetSize, HostPlace};
 use quickstudy_core::rng::Threefry;
 
-use crate::curve::short_count;
 use crate::outcome::Stop;
-use crate::progress::say;
+use crate::terminal::output::say;
+use crate::text::numbers::short_count;
 
 /// Prints and returns the steps per second that the executor of a place makes; prints the time of a step of all its
 /// environments.

@@ -1,16 +1,16 @@
 //! A `train` of several algorithms or environments.
 
 use super::TrainArgs;
-use crate::jobs::{self, Board, Job, JobEnd};
-use crate::known;
+use crate::jobs::{self, Board};
 use crate::outcome::Stop;
-use crate::output;
-use crate::progress::say;
 use crate::ranks;
-use crate::run_folder::shell_quote;
+use crate::ranks::job::{Job, JobEnd};
 use crate::study::arguments::Common;
 use crate::study::parts::Pair;
 use crate::study::{self, StudyPart, summary};
+use crate::terminal::output::{self, say};
+use crate::text::program;
+use crate::text::quote::shell_quote;
 use std::path::{Path, PathBuf};
 
 /// Trains each pair with all seeds, and goes on with what is there.
@@ -61,7 +61,7 @@ pub(super) fn train(args: &TrainArgs, pairs: &[Pair]) -> Result<(), Stop> {
     if ends.iter().any(|end| matches!(end, JobEnd::Stopped)) {
         say("stopped; the same command goes on with what is missing");
     } else {
-        say(&format!("next: {} compare {}", known::program(), shell_quote(&out)));
+        say(&format!("next: {} compare {}", program::name(), shell_quote(&out)));
     }
     Ok(())
 }

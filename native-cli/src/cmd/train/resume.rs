@@ -8,18 +8,16 @@ mod source;
 mod unbegun;
 
 use super::{TrainArgs, folders_of, headline, steps_of, train};
-use crate::activity::{self, Work};
-use crate::agreement;
-use crate::config;
-use crate::device::time_of_training;
+use crate::folder::{self, file, links, segments};
 use crate::kept::Kept;
-use crate::known;
+use crate::machine::device::time_of_training;
 use crate::outcome::Stop;
-use crate::progress::{grouped, say};
-use crate::run_folder::{self, file, links};
-use crate::segments;
-use crate::signals;
-use crate::ticker::Ticker;
+use crate::terminal::activity::{self, Work};
+use crate::terminal::output::say;
+use crate::terminal::signals;
+use crate::terminal::ticker::Ticker;
+use crate::text::numbers::grouped;
+use crate::{agreement, config, known};
 use plan::{Ready, Stack, plan};
 use quickstudy_core::backend::Device;
 use quickstudy_core::train::{Layer, Saved, Session, Setup, stacks, trial_stacks};
@@ -32,11 +30,11 @@ use toml::Table;
 pub(super) fn resume(args: &TrainArgs) -> Result<(), Stop> {
     activity::begin(Work::SettingUp);
     let paths = named(args)?;
-    run_folder::check_descriptors(paths.len())?;
+    folder::check_descriptors(paths.len())?;
     // All of them before one is locked.
     for path in &paths {
         if path.is_dir() {
-            run_folder::check_plain(path)?;
+            folder::check_plain(path)?;
             agreement::check(path, &path.join(file::LAST))?;
         } else if let Ok(kept) = Kept::find(path) {
             agreement::check(kept.run(), path)?;
@@ -94,7 +92,7 @@ fn named(args: &TrainArgs) -> Result<Vec<PathBuf>, Stop> {
     let mut runs = Vec::new();
     let mut seen = HashSet::new();
     for path in &args.resume {
-        for run in run_folder::find_started(path).unwrap_or_else(|_| vec![path.clone()]) {
+        for run in folder::find_started(path).unwrap_or_else(|_| vec![path.clone()]) {
             links::check_below(path, &run)?;
             if args.out.is_some() && !run.is_file() {
                 let message = format!("{} goes on where it is, and --out names another folder", run.display());

@@ -4,14 +4,15 @@ use super::super::{TrainArgs, prepare, record, title};
 use super::check_unchanged;
 use super::source::Source;
 use crate::config;
+use crate::files::reading;
+use crate::folder::{RunFolder, file, provenance};
 use crate::keep::Keep;
 use crate::kept::Kept;
 use crate::outcome::Stop;
-use crate::progress::{grouped, say};
-use crate::provenance;
 use crate::run::{Pace, SeedRun};
-use crate::run_folder::{self, RunFolder, file};
 use crate::run_settings::RunSettings;
+use crate::terminal::output::{say, say_line};
+use crate::text::numbers::grouped;
 use quickstudy_core::backend::Device;
 use quickstudy_core::train::{Length, Session, Setup};
 use std::path::PathBuf;
@@ -176,7 +177,7 @@ impl Stack {
             let (mut own, mut now) = (RunSettings::default(), String::new());
             if path.exists() {
                 own = config::read_file(&path)?.0;
-                now = String::from_utf8_lossy(&run_folder::read_own_text(&path)?).into_owned();
+                now = String::from_utf8_lossy(&reading::read_own_text(&path)?).into_owned();
             }
             let mut changes = args.run.clone();
             let of_file = own.length();
@@ -307,12 +308,12 @@ impl Stack {
             };
             if let Source::Last(folder) = source {
                 Kept::end(&folder)?;
-                let config = run_folder::read_own_text(&folder.join(file::CONFIG)).unwrap_or_default();
+                let config = reading::read_own_text(&folder.join(file::CONFIG)).unwrap_or_default();
                 let config = String::from_utf8_lossy(&config).into_owned();
                 let title = title(session.setup(), seed);
                 let mut run = SeedRun::resume(folder, title, &config, made, session.segments(index))?;
                 run.finish()?;
-                run.ended(seed, made, true).print();
+                say_line(&run.ended(seed, made, true));
             }
             let (done, what, flag) = match asked {
                 Length::Iterations(_) => (session.iterations_made(index), "iterations", "--iterations"),

@@ -1,10 +1,11 @@
 //! Where runs go on from: their folders, or kept snapshots; and folders in which no snapshot was written yet.
 
 use super::unbegun::Unbegun;
+use crate::files::reading;
+use crate::folder::{self, RunFolder, file};
 use crate::kept::Kept;
 use crate::outcome::Stop;
-use crate::progress::say;
-use crate::run_folder::{self, RunFolder, file};
+use crate::terminal::output::say;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -34,8 +35,8 @@ impl Source {
 
     pub(super) fn read(&self) -> Result<Vec<u8>, Stop> {
         match self {
-            Self::Last(folder) => run_folder::read_snapshot(folder.path(), file::LAST),
-            Self::Kept(kept) => run_folder::read(kept.path()),
+            Self::Last(folder) => folder::read_snapshot(folder.path(), file::LAST),
+            Self::Kept(kept) => reading::read(kept.path()),
         }
     }
 }
@@ -62,20 +63,20 @@ pub(super) fn open(paths: &[PathBuf]) -> Result<Opened, Stop> {
             continue;
         }
         // Nothing is written where nothing was started.
-        if path.is_dir() && !run_folder::is_started(path) {
-            run_folder::read_snapshot(path, file::LAST)?;
+        if path.is_dir() && !folder::is_started(path) {
+            folder::read_snapshot(path, file::LAST)?;
         }
         let folder = RunFolder::open(path)?;
         if folder.resumable() {
             opened.sources.push((place, Source::Last(folder)));
-        } else if let Ok(of) = run_folder::read_own_text(&folder.join(file::COPYING)) {
+        } else if let Ok(of) = reading::read_own_text(&folder.join(file::COPYING)) {
             return Err(unfinished_copy(path, String::from_utf8_lossy(&of).trim()));
         } else if folder.join(file::CONFIG).exists() {
             opened.unbegun.push((place, Unbegun::read(folder)?));
         } else if folder.check_unbegun().is_ok() {
             bare.push(path);
         } else {
-            run_folder::read_snapshot(path, file::LAST)?;
+            folder::read_snapshot(path, file::LAST)?;
         }
     }
     // All folders of a start have their configuration before one of them has a snapshot: others have

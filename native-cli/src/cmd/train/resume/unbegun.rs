@@ -1,13 +1,14 @@
 //! Runs that were killed before their first snapshot: they begin anew, by their configurations.
 
 use super::super::{TrainArgs, title, with_smaller};
-use crate::activity::{self, Work};
+use crate::files::reading;
+use crate::folder::{self, RunFolder, file};
 use crate::keep::Keep;
 use crate::outcome::Stop;
 use crate::plan::{Plan, Request};
-use crate::progress::say;
 use crate::run::{self, SeedRun};
-use crate::run_folder::{self, RunFolder, file};
+use crate::terminal::activity::{self, Work};
+use crate::terminal::output::say;
 use crate::warm_start;
 use quickstudy_core::backend::Device;
 use quickstudy_core::train::{Session, Setup};
@@ -27,12 +28,12 @@ impl Unbegun {
     /// configuration cannot be read or says that no snapshot is kept.
     pub(super) fn read(folder: RunFolder) -> Result<Self, Stop> {
         let lost = |hint: String| move |stop: Stop| Stop { message: stop.message, ..Stop::user("").hint(hint) };
-        let missing = || run_folder::read_snapshot(folder.path(), file::LAST).map(|_| ());
+        let missing = || folder::read_snapshot(folder.path(), file::LAST).map(|_| ());
         if let Err(found) = folder.check_unbegun() {
             missing().map_err(lost(format!("{}: its snapshots are gone, or it kept none", found.message)))?;
         }
         let path = folder.join(file::CONFIG);
-        let config = String::from_utf8_lossy(&run_folder::read_own_text(&path)?).into_owned();
+        let config = String::from_utf8_lossy(&reading::read_own_text(&path)?).into_owned();
         let plan = Plan::resolve(&Request { config: Some(path), ..Request::default() })?;
         if plan.run.keep_snapshots(&plan.setup) == Keep::None {
             missing().map_err(lost("it keeps no snapshots and cannot go on; start it again".to_owned()))?;

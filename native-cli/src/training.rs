@@ -1,0 +1,3 @@
+//! Trainings.
+
+pub mod smaller;
