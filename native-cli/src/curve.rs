@@ -5,11 +5,10 @@ mod ends;
 mod legend;
 
 use crate::outcome::Stop;
-use crate::sheet::{INK, QUIET, Sheet, Style};
+use crate::pictures::sheet::{INK, QUIET, Sheet, Style};
 use crate::statistics;
 use crate::statistics::band::{self, Band, aggregate};
 use crate::statistics::bootstrap::Scores;
-pub use crate::text::numbers::short_count;
 use axes::{Axes, padded};
 use ends::EndLabel;
 use legend::Legend;

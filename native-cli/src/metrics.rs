@@ -5,20 +5,24 @@
 //! key in JSON, no point in TensorBoard. Every row has [`ENV_STEPS`]; by it a resumed run cuts the rows that are newer
 //! than its snapshot, so that the files end up the same as without the interruption, wall-clock columns aside.
 //!
-//! Not every iteration leaves a row where a run is long, see [`crate::history::is_due`]: a day's run takes some
+//! Not every iteration leaves a row where a run is long, see [`crate::metrics::history::is_due`]: a day's run takes some
 //! megabytes. Files are open only while they are written.
 
+pub mod agreement;
 mod columns;
+pub mod history;
 mod lost;
 pub mod mend;
+pub mod meta_test;
 mod names;
 pub mod rows;
 mod sides;
+pub mod tfevents;
+pub mod titles;
 
 use crate::files::{atomic, cannot, disk, hint_for};
 use crate::folder::{RunFolder, cannot_keep, file};
 use crate::outcome::Stop;
-use crate::tfevents;
 use mend::{Mended, TAIL};
 pub use names::{ENV_STEPS, EPISODE_RETURN, EVAL_RETURN, SECONDS};
 use rows::{Line, Lines, TextRow, is_infinite};

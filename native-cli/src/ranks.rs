@@ -5,12 +5,9 @@
 //! ([`remote`]). The feature `mpi` has all of this; without it a program that finds itself among several ranks refuses,
 //! as each of them would train the same.
 
-pub mod follow;
 pub mod job;
 pub mod launch;
-pub mod lead;
 pub mod message;
-pub mod remote;
 mod team;
 
 use crate::outcome::Stop;

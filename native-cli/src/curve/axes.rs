@@ -1,7 +1,7 @@
 //! The axes of a panel: where they are, what they span, and their numbers.
 
 use super::LABEL;
-use crate::sheet::{Anchor, GRID, INK, QUIET, Sheet, Style, ticks};
+use crate::pictures::sheet::{Anchor, GRID, INK, QUIET, Sheet, Style, ticks};
 use crate::text::numbers::{short_count, tick_labels};
 use std::ops::Range;
 

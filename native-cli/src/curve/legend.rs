@@ -1,7 +1,7 @@
 //! Which line is which.
 
 use super::{LABEL, line};
-use crate::sheet::{INK, Sheet, Style};
+use crate::pictures::sheet::{INK, Sheet, Style};
 
 /// Labels with the numbers of their colours, in as many columns as they leave room for.
 pub(super) struct Legend<'a> {

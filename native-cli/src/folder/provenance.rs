@@ -3,7 +3,6 @@
 use crate::files::reading;
 use crate::folder::{RunFolder, file};
 use crate::outcome::Stop;
-use crate::terminal::output::say;
 use crate::text::numbers::utc;
 use crate::text::one_line;
 use serde_json::{Value, json};
@@ -44,15 +43,14 @@ pub fn record(folder: &RunFolder, device: &str, threads: usize, env_steps: u64) 
     folder.write_unsynced(file::VERSION, format!("{version:#}\n").as_bytes())
 }
 
-/// Resuming is exact on the same device only; elsewhere it works, and this says that it is not exact.
-pub fn note_change(folder: &RunFolder, now: &str) {
-    if let Some(before) = last_device(folder).filter(|before| before != now) {
-        let before = one_line(&before);
-        say(&format!(
-            "note: {} was trained on {before} and goes on on {now}: not bit for bit what it would have been",
-            folder.path().display()
-        ));
-    }
+/// The note that a run goes on on another device: resuming is exact on the same one only.
+pub fn note_of_change(folder: &RunFolder, now: &str) -> Option<String> {
+    let before = last_device(folder).filter(|before| before != now)?;
+    Some(format!(
+        "note: {} was trained on {} and goes on on {now}: not bit for bit what it would have been",
+        folder.path().display(),
+        one_line(&before),
+    ))
 }
 
 /// The device that made the last steps, if that is known.

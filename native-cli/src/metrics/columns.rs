@@ -5,8 +5,8 @@
 
 use super::ENV_STEPS;
 use super::rows::{Line, Lines, TextRow, is_name};
-use crate::known;
-use crate::tfevents::{self, Records};
+use crate::metrics::tfevents::{self, Records};
+use crate::settings::register;
 use quickstudy_core::closest;
 use quickstudy_core::meta::AVERAGE;
 use std::fs::File;
@@ -58,7 +58,7 @@ impl Header {
             }
             let free = |other: &&str| !columns.iter().any(|name| name == other);
             let of_rows = closest(name, seen.iter().map(|one| one.name.as_str()).filter(free));
-            let near = of_rows.or_else(|| closest(name, known::metrics().map(|(name, _)| name).filter(free)));
+            let near = of_rows.or_else(|| closest(name, register::metrics().map(|(name, _)| name).filter(free)));
             if let Some(near) = near.map(str::to_owned) {
                 columns[at] = near;
             }
@@ -78,9 +78,9 @@ fn is_known(name: &str) -> bool {
     let of_class = |name: &str| {
         let (_, measure) = name.strip_prefix("MetaTest/")?.split_once('/')?;
         let average = format!("MetaTest/{AVERAGE}/{measure}");
-        known::metrics().any(|(known, _)| known == average).then_some(())
+        register::metrics().any(|(known, _)| known == average).then_some(())
     };
-    known::metrics().any(|(known, _)| known == name) || step(name).is_some() || of_class(name).is_some()
+    register::metrics().any(|(known, _)| known == name) || step(name).is_some() || of_class(name).is_some()
 }
 
 /// A name, and how many rows have it.

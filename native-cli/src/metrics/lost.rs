@@ -2,7 +2,7 @@
 
 use super::rows::TextRow;
 use crate::files::atomic;
-use crate::history::Due;
+use crate::metrics::history::Due;
 use std::fs;
 use std::io;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! One metrics file each, read row by row up to a snapshot, with what is wrong with it.
 
 use super::rows::{Line, Lines, TextRow};
-use crate::tfevents::{self, Records};
+use crate::metrics::tfevents::{self, Records};
 use std::fs::File;
 use std::io::{self, BufReader};
 

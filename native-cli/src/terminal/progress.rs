@@ -118,14 +118,6 @@ impl Progress {
         }
     }
 
-    /// Prints a line above the bar.
-    pub fn note(&self, text: &str) {
-        match &self.bar {
-            Some(bar) => bar.suspend(|| say(text)),
-            None => say(text),
-        }
-    }
-
     fn print(&self, report: Report, speed: f64) {
         let line = TrainLine::Progress {
             algorithm: None,

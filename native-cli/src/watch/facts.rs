@@ -1,9 +1,9 @@
 //! The facts of a run: its settings, where it is made, and whether somebody writes there.
 
-use crate::experiments::{believe_snapshot, show};
 use crate::files::reading;
 use crate::folder::file;
-use crate::history::History;
+use crate::metrics::history::History;
+use crate::results::experiments::{believe_snapshot, show};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;

@@ -1,10 +1,10 @@
 //! The numbers of a run, as they are written: rows of its metrics since the last look.
 
-use crate::axis_words::axis_title;
 use crate::folder::file;
-use crate::history::Points;
 use crate::metrics::ENV_STEPS;
+use crate::metrics::history::Points;
 use crate::metrics::rows::{Line, Lines, TextRow};
+use crate::metrics::titles::axis_title;
 use serde_json::{Map, Value, json};
 use std::fs::File;
 use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};

@@ -4,7 +4,8 @@ use super::film::Film;
 use crate::files::reading;
 use crate::folder::file;
 use crate::outcome::Stop;
-use crate::{known, recording};
+use crate::pictures::recording;
+use crate::settings::register;
 use quickstudy_core::Device;
 use quickstudy_core::env::EnvDef;
 use quickstudy_core::host::EnvPlace;
@@ -106,7 +107,7 @@ impl Player {
         }
         let bytes = reading::read(&stamp.path).map_err(|stop| Pause::Now(stop.message))?;
         // One thread, so that the run keeps the others.
-        let policy = Evaluator::load_with(&Device::cpu(1), known::own(), &bytes).map_err(now)?;
+        let policy = Evaluator::load_with(&Device::cpu(1), register::own(), &bytes).map_err(now)?;
         self.loaded = Some(Loaded { policy, stamp, at: Instant::now() });
         Ok(())
     }

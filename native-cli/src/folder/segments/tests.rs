@@ -1,6 +1,6 @@
 use super::*;
 use crate::folder::tests::scratch;
-use crate::known;
+use crate::settings::register;
 use quickstudy_core::train::{Layer, Saved, Session, Setup, joined};
 use quickstudy_core::{Device, env};
 use std::io::Write as _;
@@ -38,7 +38,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 fn exported(folder: &Path, file: &[u8]) -> quickstudy_core::Result<Vec<u8>> {
-    joined(known::own(), Saved::in_parts(file, &|name, bytes| read(folder, name, bytes)))
+    joined(register::own(), Saved::in_parts(file, &|name, bytes| read(folder, name, bytes)))
 }
 
 #[test]

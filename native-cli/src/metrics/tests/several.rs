@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::folder::tests::Scratch;
-use crate::history::History;
+use crate::metrics::history::History;
 
 const ALL: [&str; 3] = [file::CSV, file::JSONL, file::EVENTS];
 

@@ -1,0 +1,136 @@
+//! Runs compared: environments × methods, by the statistics of Agarwal et al. 2021 (arXiv:2108.13264).
+//!
+//! A method is an algorithm with its settings; the scores of its runs on all environments are what statistics are of.
+
+pub mod csv;
+pub mod document;
+pub mod efficiency;
+pub mod forest;
+pub mod improvement;
+pub mod json;
+pub mod latex;
+pub mod markdown;
+pub mod picture;
+pub mod profile;
+pub mod references;
+pub mod suite;
+pub mod task;
+pub mod tasks;
+pub mod text;
+
+use crate::outcome::Stop;
+use crate::results::experiments::Experiment;
+use crate::statistics::bootstrap::{Estimate, estimate};
+use improvement::probability;
+use suite::Suite;
+use task::Task;
+
+/// Statistics of methods on environments.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// Labels of the methods.
+    pub methods: Vec<String>,
+    /// The environments, with all runs that count.
+    pub tasks: Vec<Task>,
+    /// Statistics: normalised ones over environments, if there are some, then those of each environment.
+    pub suites: Vec<Suite>,
+    /// How likely methods are better than others.
+    pub improvements: Vec<Improvement>,
+    /// The method over which others are compared, if it is one.
+    pub baseline: Option<usize>,
+    /// Resamples of each interval.
+    pub resamples: usize,
+    /// Lines on what else one should know.
+    pub notes: Vec<String>,
+}
+
+/// How likely a run of a method is better than one of another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Improvement {
+    /// The method that may be better.
+    pub method: usize,
+    /// The other one.
+    pub over: usize,
+    /// The environments that both have runs on.
+    pub tasks: Vec<usize>,
+    /// The probability, averaged over these.
+    pub probability: Estimate,
+}
+
+impl Comparison {
+    /// Compares experiments, whose labels say which are of the same method; of the same label and environment are
+    /// different methods. Without `metric` returns are compared.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 2 if no run has a value, or no method is called `baseline`.
+    pub fn new(
+        all: &[Experiment],
+        labels: &[String],
+        metric: Option<&str>,
+        baseline: Option<&str>,
+        resamples: usize,
+    ) -> Result<Self, Stop> {
+        let (methods, places) = methods(all, labels);
+        let baseline = baseline.map(|label| find(&methods, label)).transpose()?;
+        let mut notes = Vec::new();
+        let tasks = tasks::tasks(all, &places, methods.len(), metric, &mut notes)?;
+        let suites = suite::suites(&tasks, &methods, resamples, &mut notes);
+        let pairs = (0..methods.len()).flat_map(|x| (0..methods.len()).map(move |y| (x, y)));
+        let wanted = pairs.filter(|(x, y)| baseline.map_or(x < y, |baseline| *y == baseline && x != y));
+        let mut improvements = Vec::new();
+        for (x, y) in wanted {
+            match improvement(&tasks, x, y, resamples) {
+                Some(found) => improvements.push(found),
+                None if baseline.is_some() => {
+                    notes.push(format!("note: {} and {} share no environment", methods[x], methods[y]));
+                }
+                None => {}
+            }
+        }
+        Ok(Self { methods, tasks, suites, improvements, baseline, resamples, notes })
+    }
+
+    /// The names of environments, with commas between them.
+    #[must_use]
+    pub fn names(&self, tasks: &[usize]) -> String {
+        tasks.iter().map(|task| self.tasks[*task].name.as_str()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The methods, and for each experiment which one it is: those of the same label, on whatever environments.
+pub(crate) fn methods(all: &[Experiment], labels: &[String]) -> (Vec<String>, Vec<usize>) {
+    let mut methods: Vec<String> = Vec::new();
+    let mut places = Vec::new();
+    for (i, (one, label)) in all.iter().zip(labels).enumerate() {
+        let alike = all[..i].iter().zip(labels).filter(|(other, known)| other.env() == one.env() && *known == label);
+        let name = match alike.count() {
+            0 => label.clone(),
+            before => format!("{label} ({})", before + 1),
+        };
+        let known = methods.iter().position(|known| *known == name);
+        places.push(known.unwrap_or_else(|| {
+            methods.push(name);
+            methods.len() - 1
+        }));
+    }
+    (methods, places)
+}
+
+/// The method of this label.
+fn find(methods: &[String], label: &str) -> Result<usize, Stop> {
+    methods.iter().position(|known| known == label).ok_or_else(|| {
+        Stop::user(format!("--baseline {label}: no experiment is called that"))
+            .hint(format!("experiments are: {}", methods.join("; ")))
+    })
+}
+
+/// How likely `x` is better than `y`; none without an environment that both have runs on.
+fn improvement(tasks: &[Task], x: usize, y: usize, resamples: usize) -> Option<Improvement> {
+    let both = |task: &usize| !tasks[*task].runs[x].is_empty() && !tasks[*task].runs[y].is_empty();
+    let shared: Vec<usize> = (0..tasks.len()).filter(both).collect();
+    let scores = |method: usize| shared.iter().map(|task| tasks[*task].scores(method, false)).collect::<Vec<_>>();
+    let (mine, others) = (scores(x), scores(y));
+    let found = estimate(&[&mine, &others], resamples, |all| vec![probability(&all[0], &all[1])]);
+    let probability = found.into_iter().next().filter(|_| !shared.is_empty())?;
+    Some(Improvement { method: x, over: y, tasks: shared, probability })
+}
