@@ -1,9 +1,9 @@
 //! Files and folders: replaced whole or not at all, locked, and read within bounds.
 
-pub mod atomic;
-pub mod disk;
-pub mod lock;
-pub mod reading;
+pub(crate) mod atomic;
+pub(crate) mod disk;
+pub(crate) mod lock;
+pub(crate) mod reading;
 
 use crate::outcome::Stop;
 use std::io;
@@ -13,7 +13,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// [`Stop`] with code 2 if a file is in the way, or it cannot be made.
-pub fn make_folder(path: &Path) -> Result<(), Stop> {
+pub(crate) fn make_folder(path: &Path) -> Result<(), Stop> {
     expect_no_file(path)?;
     disk::create_dir_all(path).map_err(|error| cannot("create the folder", path, &error))
 }
@@ -22,7 +22,7 @@ pub fn make_folder(path: &Path) -> Result<(), Stop> {
 ///
 /// # Errors
 /// [`Stop`] with code 2 that names the file.
-pub fn expect_no_file(path: &Path) -> Result<(), Stop> {
+pub(crate) fn expect_no_file(path: &Path) -> Result<(), Stop> {
     match path.is_file() {
         true => {
             Err(Stop::user(format!("{} is a file, expected a folder", path.display())).hint("choose another --out"))
@@ -33,7 +33,7 @@ pub fn expect_no_file(path: &Path) -> Result<(), Stop> {
 
 /// An IO error on a path that the user named: `cannot write a/b: …`, with what to do about it.
 #[must_use]
-pub fn cannot(what: &str, path: &Path, error: &io::Error) -> Stop {
+pub(crate) fn cannot(what: &str, path: &Path, error: &io::Error) -> Stop {
     let message = format!("cannot {what} {}: {error}", path.display());
     // A full disk is no mistake in the command.
     let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded, io::ErrorKind::FileTooLarge];
@@ -43,7 +43,7 @@ pub fn cannot(what: &str, path: &Path, error: &io::Error) -> Stop {
 
 /// Says what to do about an IO error; empty where the error says it.
 #[must_use]
-pub fn hint_for(error: &io::Error) -> &'static str {
+pub(crate) fn hint_for(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some space",
         io::ErrorKind::FileTooLarge => {

@@ -24,18 +24,18 @@ mod begun;
 mod best;
 mod finding;
 mod guard;
-pub mod links;
-pub mod provenance;
-pub mod segments;
+pub(crate) mod links;
+pub(crate) mod provenance;
+pub(crate) mod segments;
 
 use crate::files::lock::Lock;
 use crate::files::reading::read;
 use crate::files::{atomic, cannot, disk, make_folder};
 use crate::outcome::Stop;
 use crate::text::quote::shell_quote;
-pub use begun::Begun;
-pub use finding::{find_evaluable, find_resumable, find_runs, find_started, is_started};
-pub use guard::{cannot_keep, check_descriptors, check_plain, is_locked, is_of_run};
+pub(crate) use begun::Begun;
+pub(crate) use finding::{find_evaluable, find_resumable, find_runs, find_started, is_started};
+pub(crate) use guard::{cannot_keep, check_descriptors, check_plain, is_locked, is_of_run};
 use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -88,19 +88,19 @@ pub struct RunFolder {
 
 /// The name of a kept snapshot.
 #[must_use]
-pub fn kept_name(env_steps: u64) -> String {
+pub(crate) fn kept_name(env_steps: u64) -> String {
     format!("{env_steps}.safetensors")
 }
 
 /// Names a run as `<env>-<algo>-s<seed>`.
 #[must_use]
-pub fn default_name(env: &str, algorithm: &str, seed: u64) -> String {
+pub(crate) fn default_name(env: &str, algorithm: &str, seed: u64) -> String {
     seeds_name(env, algorithm, &seed.to_string())
 }
 
 /// Names runs of some seeds as `<env>-<algo>-s<seeds>`.
 #[must_use]
-pub fn seeds_name(env: &str, algorithm: &str, seeds: &str) -> String {
+pub(crate) fn seeds_name(env: &str, algorithm: &str, seeds: &str) -> String {
     // Parameters of an environment, `bandit:arms=10,pulls=100`, hold signs that some file systems do not take. The
     // Python package writes the same for them (`_SIGNS` in `python/quickstudy/_training.py`).
     let env = env.replace([':', ',', '/', '?', '&', '\\'], "-").replace(['=', '"'], "");
@@ -331,7 +331,7 @@ fn snapshot_path(folder: &Path, name: &str) -> Result<PathBuf, Stop> {
 ///
 /// # Errors
 /// [`Stop`] with code 2 if there is no such snapshot.
-pub fn policy(path: &Path, last: bool, best: bool) -> Result<PathBuf, Stop> {
+pub(crate) fn policy(path: &Path, last: bool, best: bool) -> Result<PathBuf, Stop> {
     if path.is_file() {
         return Ok(path.to_owned());
     }

@@ -4,30 +4,30 @@
 //! lines. Each verb has an enum of its lines here, with a variant for each type. A number that is not finite is `null`.
 //! From these enums a test makes `docs/json.schema.json`, and from that the tables of `docs/json.md`.
 
-pub mod adapt;
-pub mod bench;
-pub mod compare;
-pub mod devices;
-pub mod eval;
-pub mod list;
-pub mod plot;
-pub mod python;
+pub(crate) mod adapt;
+pub(crate) mod bench;
+pub(crate) mod compare;
+pub(crate) mod devices;
+pub(crate) mod eval;
+pub(crate) mod list;
+pub(crate) mod plot;
+pub(crate) mod python;
 #[cfg(test)]
 mod schema;
-pub mod sweep;
-pub mod train;
+pub(crate) mod sweep;
+pub(crate) mod train;
 
 use crate::outcome::Stop;
 use serde::Serialize;
 
 /// The version of the lines: a change of what is there raises it, and more keys or types do not.
-pub const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 
 /// Lines that any verb may write.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum CommonLine {
+pub(crate) enum CommonLine {
     /// A file that was written.
     File {
         /// Its path, as it was named or below the folder that was
@@ -42,7 +42,7 @@ pub enum CommonLine {
 
 /// The line about a note for people.
 #[must_use]
-pub fn note_line(note: &str) -> CommonLine {
+pub(crate) fn note_line(note: &str) -> CommonLine {
     CommonLine::Note { text: note.trim_start_matches("note: ").to_owned() }
 }
 
@@ -50,19 +50,19 @@ pub fn note_line(note: &str) -> CommonLine {
 ///
 /// # Errors
 /// [`Stop`] with code 1 if it is no JSON, which no line is.
-pub fn text(line: &impl Serialize) -> Result<String, Stop> {
+pub(crate) fn text(line: &impl Serialize) -> Result<String, Stop> {
     let text = serde_json::to_string(line);
     text.map(|text| text + "\n").map_err(|error| Stop::failure(format!("a line is no JSON: {error}")))
 }
 
 /// A number where it is finite, which alone JSON knows.
 #[must_use]
-pub fn finite(value: f64) -> Option<f64> {
+pub(crate) fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
 /// The ends of an interval, where there is one.
 #[must_use]
-pub fn ends(interval: Option<(f64, f64)>) -> [Option<f64>; 2] {
+pub(crate) fn ends(interval: Option<(f64, f64)>) -> [Option<f64>; 2] {
     [interval.and_then(|(low, _)| finite(low)), interval.and_then(|(_, high)| finite(high))]
 }

@@ -23,6 +23,7 @@
 //! | `cli` | what can be typed, and where each verb goes |
 
 #![forbid(unsafe_code)]
+#![warn(unreachable_pub)]
 
 pub mod cli;
 pub mod curve;

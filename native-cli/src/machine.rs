@@ -1,6 +1,6 @@
 //! The machine: devices that compute, and its memory.
 
 mod auto;
-pub mod device;
-pub mod gpus;
-pub mod memory;
+pub(crate) mod device;
+pub(crate) mod gpus;
+pub(crate) mod memory;

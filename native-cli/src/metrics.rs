@@ -8,23 +8,23 @@
 //! Not every iteration leaves a row where a run is long, see [`crate::metrics::history::is_due`]: a day's run takes some
 //! megabytes. Files are open only while they are written.
 
-pub mod agreement;
+pub(crate) mod agreement;
 mod columns;
-pub mod history;
+pub(crate) mod history;
 mod lost;
-pub mod mend;
-pub mod meta_test;
+pub(crate) mod mend;
+pub(crate) mod meta_test;
 mod names;
-pub mod rows;
+pub(crate) mod rows;
 mod sides;
-pub mod tfevents;
-pub mod titles;
+pub(crate) mod tfevents;
+pub(crate) mod titles;
 
 use crate::files::{atomic, cannot, disk, hint_for};
 use crate::folder::{RunFolder, cannot_keep, file};
 use crate::outcome::Stop;
 use mend::{Mended, TAIL};
-pub use names::{ENV_STEPS, EPISODE_RETURN, EVAL_RETURN, SECONDS};
+pub(crate) use names::{ENV_STEPS, EPISODE_RETURN, EVAL_RETURN, SECONDS};
 use rows::{Line, Lines, TextRow, is_infinite};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Write as _};
@@ -32,7 +32,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Named values of one iteration, in column order.
-pub type Row = Vec<(String, f64)>;
+pub(crate) type Row = Vec<(String, f64)>;
 
 /// The metrics files of a run: rows are gathered in memory and appended when they are flushed.
 #[derive(Debug)]
@@ -289,7 +289,7 @@ impl Table {
 
 /// A value as text: integers plainly, values that came from an `f32` with its digits, others in full; NaN is empty.
 #[must_use]
-pub fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     #[allow(clippy::cast_possible_truncation)]
     let single = value as f32;
     let magnitude = value.abs();

@@ -13,10 +13,10 @@ use std::fmt;
 use std::io::Write as _;
 
 /// Exit code of a value that became non-finite.
-pub const NON_FINITE: u8 = 3;
+pub(crate) const NON_FINITE: u8 = 3;
 
 /// Exit code of what Ctrl-C ended before it was done: 128 + SIGINT, what shells report for an interrupted command.
-pub const INTERRUPTED: u8 = 130;
+pub(crate) const INTERRUPTED: u8 = 130;
 
 /// An error with its exit code and, where there is one, a hint on what to do.
 #[derive(Debug)]
@@ -102,7 +102,7 @@ fn is_id(name: &str) -> bool {
 
 /// Prints one `error:` line (red on a terminal) and one `hint:` line to stderr; returns the exit code.
 #[must_use]
-pub fn report(stop: &Stop) -> u8 {
+pub(crate) fn report(stop: &Stop) -> u8 {
     use std::io::IsTerminal as _;
     let (red, cyan, off) =
         if std::io::stderr().is_terminal() { ("\x1b[1;31m", "\x1b[36m", "\x1b[0m") } else { ("", "", "") };

@@ -1,10 +1,10 @@
 //! Pictures: drawings as SVG and PNG, scenes, and animations of episodes.
 
-pub mod adaptation;
-pub mod format;
-pub mod gif;
+pub(crate) mod adaptation;
+pub(crate) mod format;
+pub(crate) mod gif;
 mod lettering;
 mod raster;
-pub mod recording;
+pub(crate) mod recording;
 mod scene;
-pub mod sheet;
+pub(crate) mod sheet;

@@ -1,6 +1,6 @@
 //! Results of runs: read from their folders, compared, and reported.
 
-pub mod comparison;
-pub mod experiments;
-pub mod report;
-pub mod score;
+pub(crate) mod comparison;
+pub(crate) mod experiments;
+pub(crate) mod report;
+pub(crate) mod score;

@@ -1,12 +1,12 @@
 //! Statistics of returns: mean, standard error, interquartile mean and bootstrap intervals.
 
-pub mod aggregate;
-pub mod band;
-pub mod bootstrap;
+pub(crate) mod aggregate;
+pub(crate) mod band;
+pub(crate) mod bootstrap;
 
 /// Arithmetic mean; NaN for no values.
 #[must_use]
-pub fn mean(values: &[f64]) -> f64 {
+pub(crate) fn mean(values: &[f64]) -> f64 {
     let (sum, count) = (values.iter().sum::<f64>(), values.len() as f64);
     // The sum of finite numbers may be none, though their mean is.
     if sum.is_finite() { sum / count } else { values.iter().map(|value| value / count).sum() }
@@ -14,7 +14,7 @@ pub fn mean(values: &[f64]) -> f64 {
 
 /// The middle value, or the mean of the middle two; NaN for no values.
 #[must_use]
-pub fn median(values: &[f64]) -> f64 {
+pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     match sorted.len() {
@@ -26,7 +26,7 @@ pub fn median(values: &[f64]) -> f64 {
 /// Standard error of the mean (sample standard deviation over √n); none for fewer than two values, which tell nothing
 /// about it.
 #[must_use]
-pub fn standard_error(values: &[f64]) -> Option<f64> {
+pub(crate) fn standard_error(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {
         return None;
     }
@@ -41,25 +41,25 @@ pub fn standard_error(values: &[f64]) -> Option<f64> {
 
 /// A standard error as text with four digits after the point; a dash where there is none.
 #[must_use]
-pub fn error_text(error: Option<f64>) -> String {
+pub(crate) fn error_text(error: Option<f64>) -> String {
     error.map_or_else(|| NONE.to_owned(), |error| format!("{error:.4}"))
 }
 
 /// An interval as text, `[1.25, 3.50]`; a dash where there is none.
 #[must_use]
-pub fn interval_text(interval: Option<(f64, f64)>, digits: usize) -> String {
+pub(crate) fn interval_text(interval: Option<(f64, f64)>, digits: usize) -> String {
     interval.map_or_else(|| NONE.to_owned(), |(low, high)| format!("[{low:.digits$}, {high:.digits$}]"))
 }
 
 /// Stands in tables for a number that there is not.
-pub const NONE: &str = "–";
+pub(crate) const NONE: &str = "–";
 
 /// Interquartile mean: the mean of the middle half, with fractional weights at its ends; NaN for no values.
 ///
 /// Agarwal et al. 2021, arXiv:2108.13264: less swayed by one lucky or failed seed than the mean, and statistically
 /// more efficient than the median.
 #[must_use]
-pub fn iqm(values: &[f64]) -> f64 {
+pub(crate) fn iqm(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let n = sorted.len() as f64;
@@ -79,7 +79,7 @@ pub fn iqm(values: &[f64]) -> f64 {
 ///
 /// Fewer than two values have none: they do not tell how far others would be from them.
 #[must_use]
-pub fn bootstrap95(values: &[f64], statistic: impl Fn(&[f64]) -> f64) -> Option<(f64, f64)> {
+pub(crate) fn bootstrap95(values: &[f64], statistic: impl Fn(&[f64]) -> f64) -> Option<(f64, f64)> {
     const RESAMPLES: usize = 2000;
     if values.len() < 2 {
         return None;
@@ -100,7 +100,7 @@ pub fn bootstrap95(values: &[f64], statistic: impl Fn(&[f64]) -> f64) -> Option<
 
 /// Random numbers of resamples and of sweeps, always the same: splitmix64 (Steele et al. 2014) from a fixed seed.
 #[derive(Clone, Debug)]
-pub struct Draws(u64);
+pub(crate) struct Draws(u64);
 
 impl Default for Draws {
     fn default() -> Self {
@@ -111,17 +111,17 @@ impl Default for Draws {
 impl Draws {
     /// The numbers of this seed.
     #[must_use]
-    pub fn seeded(seed: u64) -> Self {
+    pub(crate) fn seeded(seed: u64) -> Self {
         Self(seed)
     }
 
     /// A number from 0 to 1, which is not 1.
-    pub fn unit(&mut self) -> f64 {
+    pub(crate) fn unit(&mut self) -> f64 {
         self.below(1 << 53) as f64 / (1_u64 << 53) as f64
     }
 
     /// A number in `0..n`, by the multiply-shift method.
-    pub fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,7 +1,7 @@
 //! Several trainings in one command: as processes beside each other, studies and sweeps.
 
-pub mod follow;
-pub mod jobs;
-pub mod planned_run;
-pub mod study;
-pub mod sweep;
+pub(crate) mod follow;
+pub(crate) mod jobs;
+pub(crate) mod planned_run;
+pub(crate) mod study;
+pub(crate) mod sweep;

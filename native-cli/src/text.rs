@@ -1,17 +1,17 @@
 //! Words and numbers as people read them: on a terminal, in a shell, in tables and pictures.
 
-pub mod columns;
-pub mod markup;
-pub mod numbers;
-pub mod program;
-pub mod quote;
+pub(crate) mod columns;
+pub(crate) mod markup;
+pub(crate) mod numbers;
+pub(crate) mod program;
+pub(crate) mod quote;
 
 use std::borrow::Cow;
 
 /// The text on one line, without characters that steer a terminal or cannot be seen: names of files, settings or
 /// snapshots may hold any, which are shown and not obeyed.
 #[must_use]
-pub fn one_line(text: &str) -> Cow<'_, str> {
+pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
     if !text.contains(is_no_letter) {
         return Cow::Borrowed(text);
     }

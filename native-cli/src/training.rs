@@ -1,12 +1,12 @@
 //! Training: runs that begin, go on, and end.
 
-pub mod args;
+pub(crate) mod args;
 mod kept_snapshot;
-pub mod lead;
-pub mod recover;
-pub mod resume;
-pub mod run;
+pub(crate) mod lead;
+pub(crate) mod recover;
+pub(crate) mod resume;
+pub(crate) mod run;
 mod session;
 mod smaller;
-pub mod start;
-pub mod warm_start;
+pub(crate) mod start;
+pub(crate) mod warm_start;

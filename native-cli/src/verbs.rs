@@ -1,18 +1,18 @@
 //! The verbs, one per file.
 
-pub mod adapt;
-pub mod bench;
-pub mod compare;
-pub mod completions;
-pub mod devices;
-pub mod eval;
-pub mod export;
-pub mod list;
-pub mod man;
+pub(crate) mod adapt;
+pub(crate) mod bench;
+pub(crate) mod compare;
+pub(crate) mod completions;
+pub(crate) mod devices;
+pub(crate) mod eval;
+pub(crate) mod export;
+pub(crate) mod list;
+pub(crate) mod man;
 mod particles;
-pub mod plot;
-pub mod python;
-pub mod report;
-pub mod sweep;
-pub mod train;
-pub mod watch;
+pub(crate) mod plot;
+pub(crate) mod python;
+pub(crate) mod report;
+pub(crate) mod sweep;
+pub(crate) mod train;
+pub(crate) mod watch;

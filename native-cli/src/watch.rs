@@ -24,7 +24,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// [`Stop`] with code 2 if the port cannot be opened, with code 1 if the system refuses something else.
-pub fn watch(folder: &Path, port: u16, ready: impl FnOnce(&str)) -> Result<(), Stop> {
+pub(crate) fn watch(folder: &Path, port: u16, ready: impl FnOnce(&str)) -> Result<(), Stop> {
     let (address, asked) = server::serve(server::listen(port)?, folder)?;
     activity::begin(Work::Watching);
     signals::install();

@@ -82,7 +82,7 @@ impl Target {
 /// # Errors
 /// Any IO error (full disk, read-only or missing folder). The old file is then untouched and the temporary file is
 /// removed.
-pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     put(path, bytes, true)
 }
 
@@ -90,7 +90,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 ///
 /// # Errors
 /// As [`write()`].
-pub fn write_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     put(path, bytes, false)
 }
 
@@ -103,7 +103,7 @@ fn put(path: &Path, bytes: &[u8], sync: bool) -> io::Result<()> {
 ///
 /// # Errors
 /// As [`write()`].
-pub fn write_named(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write_named(path: &Path, bytes: &[u8]) -> io::Result<()> {
     match Target::of(path)? {
         Target::File(file) => replace(&file, true, &mut |out| out.write_all(bytes)),
         Target::Stream(stream) => OpenOptions::new().append(true).open(stream)?.write_all(bytes),
@@ -114,7 +114,7 @@ pub fn write_named(path: &Path, bytes: &[u8]) -> io::Result<()> {
 ///
 /// # Errors
 /// As [`write()`], and what `fill` returns.
-pub fn rewrite(path: &Path, fill: &mut dyn FnMut(&mut File) -> io::Result<()>) -> io::Result<()> {
+pub(crate) fn rewrite(path: &Path, fill: &mut dyn FnMut(&mut File) -> io::Result<()>) -> io::Result<()> {
     expect_file(path)?;
     replace(path, true, fill)
 }
@@ -156,7 +156,7 @@ fn replace(path: &Path, sync: bool, fill: &mut dyn FnMut(&mut File) -> io::Resul
 /// # Errors
 /// Any IO error.
 #[cfg(unix)]
-pub fn sync_folder(path: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
     File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
 }
@@ -177,7 +177,7 @@ pub fn sync_folder(_path: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// If the folder cannot be listed or a stray file cannot be removed.
-pub fn clean(folder: &Path) -> io::Result<usize> {
+pub(crate) fn clean(folder: &Path) -> io::Result<usize> {
     let mut removed = 0;
     for entry in fs::read_dir(folder)? {
         let entry = entry?;

@@ -25,7 +25,7 @@ pub fn abort_at(point: u64) {
 
 /// Tells whether the process is to end at a point. Then threads take turns, so that points have an order.
 #[must_use]
-pub fn is_counted() -> bool {
+pub(crate) fn is_counted() -> bool {
     ABORT_AT.load(Ordering::Relaxed) > 0
 }
 
@@ -44,7 +44,7 @@ fn point() {
 ///
 /// # Errors
 /// Any IO error.
-pub fn create_dir(path: &Path) -> io::Result<()> {
+pub(crate) fn create_dir(path: &Path) -> io::Result<()> {
     point();
     fs::create_dir(path)
 }
@@ -53,7 +53,7 @@ pub fn create_dir(path: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// Any IO error.
-pub fn create_dir_all(path: &Path) -> io::Result<()> {
+pub(crate) fn create_dir_all(path: &Path) -> io::Result<()> {
     if !path.is_dir() {
         point();
     }
@@ -64,7 +64,7 @@ pub fn create_dir_all(path: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// Any IO error, and a symbolic link.
-pub fn open(options: &OpenOptions, path: &Path) -> io::Result<File> {
+pub(crate) fn open(options: &OpenOptions, path: &Path) -> io::Result<File> {
     if !path.exists() {
         point();
     }
@@ -75,7 +75,7 @@ pub fn open(options: &OpenOptions, path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 /// As [`open()`].
-pub fn reopen(options: &OpenOptions, path: &Path) -> io::Result<File> {
+pub(crate) fn reopen(options: &OpenOptions, path: &Path) -> io::Result<File> {
     expect_no_link(path)?;
     // What becomes a link after that is refused by the system, where it can.
     #[cfg(unix)]
@@ -91,7 +91,7 @@ pub fn reopen(options: &OpenOptions, path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 /// One that says so.
-pub fn expect_no_link(path: &Path) -> io::Result<()> {
+pub(crate) fn expect_no_link(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink()) {
         true => Err(io::Error::other("it is a link, and nothing is written through links in a run folder")),
         false => Ok(()),
@@ -102,7 +102,7 @@ pub fn expect_no_link(path: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// As [`open()`].
-pub fn create(path: &Path) -> io::Result<File> {
+pub(crate) fn create(path: &Path) -> io::Result<File> {
     point();
     reopen(OpenOptions::new().write(true).create(true).truncate(true), path)
 }
@@ -111,7 +111,7 @@ pub fn create(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 /// Any IO error.
-pub fn create_new(path: &Path) -> io::Result<File> {
+pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     point();
     File::create_new(path)
 }
@@ -120,7 +120,7 @@ pub fn create_new(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 /// Any IO error.
-pub fn write_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
     if bytes.is_empty() {
         return Ok(());
     }
@@ -137,7 +137,7 @@ pub fn write_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
 ///
 /// # Errors
 /// Any IO error.
-pub fn set_len(file: &File, len: u64) -> io::Result<()> {
+pub(crate) fn set_len(file: &File, len: u64) -> io::Result<()> {
     if file.metadata()?.len() == len {
         return Ok(());
     }
@@ -149,7 +149,7 @@ pub fn set_len(file: &File, len: u64) -> io::Result<()> {
 ///
 /// # Errors
 /// Any IO error.
-pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     point();
     fs::rename(from, to)
 }
@@ -158,7 +158,7 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// Any IO error.
-pub fn remove_file(path: &Path) -> io::Result<()> {
+pub(crate) fn remove_file(path: &Path) -> io::Result<()> {
     point();
     fs::remove_file(path)
 }
@@ -167,7 +167,7 @@ pub fn remove_file(path: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// Any IO error.
-pub fn remove_dir(path: &Path) -> io::Result<()> {
+pub(crate) fn remove_dir(path: &Path) -> io::Result<()> {
     point();
     fs::remove_dir(path)
 }
@@ -176,7 +176,7 @@ pub fn remove_dir(path: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// As [`open()`].
-pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
+pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let mut source = File::open(from)?;
     let mut copy = create(to)?;
     io::copy(&mut source, &mut copy)?;

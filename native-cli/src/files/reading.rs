@@ -18,7 +18,7 @@ const MAX_TEXT: u64 = 1 << 20;
 /// # Errors
 /// [`Stop`] with code 2 that names the path and says what is wrong with it: no regular file, or larger than the memory
 /// that is free.
-pub fn read(path: &Path) -> Result<Vec<u8>, Stop> {
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Stop> {
     let meta = regular(path)?;
     let fitting = memory::free(0).filter(|free| *free < meta.len());
     if let (Some(free), true) = (fitting, meta.len() <= MAX_SNAPSHOT) {
@@ -37,7 +37,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Stop> {
 ///
 /// # Errors
 /// [`Stop`] with code 2 that names the path and says what is wrong with it.
-pub fn read_text(path: &Path) -> Result<Vec<u8>, Stop> {
+pub(crate) fn read_text(path: &Path) -> Result<Vec<u8>, Stop> {
     let meta = meta_of(path)?;
     // A pipe or a device has no size; what it gives is bounded all the same.
     take(path, meta.len(), MAX_TEXT).map(unmarked)
@@ -47,7 +47,7 @@ pub fn read_text(path: &Path) -> Result<Vec<u8>, Stop> {
 ///
 /// # Errors
 /// As [`read_text`].
-pub fn read_own_text(path: &Path) -> Result<Vec<u8>, Stop> {
+pub(crate) fn read_own_text(path: &Path) -> Result<Vec<u8>, Stop> {
     take(path, regular(path)?.len(), MAX_TEXT).map(unmarked)
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// Run folders that are made one after the other: all of them, or none is left.
 #[derive(Default)]
-pub struct Begun {
+pub(crate) struct Begun {
     folders: Vec<RunFolder>,
     /// Folders that were not there before, each behind the one that it lies in.
     new: Vec<PathBuf>,
@@ -18,7 +18,7 @@ impl Begun {
     ///
     /// # Errors
     /// Any that `make` gives; all folders that were made here are then removed.
-    pub fn add(mut self, at: &Path, make: impl FnOnce(&Path) -> Result<RunFolder, Stop>) -> Result<Self, Stop> {
+    pub(crate) fn add(mut self, at: &Path, make: impl FnOnce(&Path) -> Result<RunFolder, Stop>) -> Result<Self, Stop> {
         let missing = at.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists());
         let mut missing: Vec<_> = missing.map(Path::to_owned).collect();
         missing.reverse();
@@ -40,7 +40,7 @@ impl Begun {
 
     /// All of them.
     #[must_use]
-    pub fn all(self) -> Vec<RunFolder> {
+    pub(crate) fn all(self) -> Vec<RunFolder> {
         self.folders
     }
 

@@ -14,7 +14,7 @@ const DEEPEST: usize = 8;
 ///
 /// # Errors
 /// [`Stop`] with code 2 if it is missing or holds no run.
-pub fn find_runs(path: &Path) -> Result<Vec<PathBuf>, Stop> {
+pub(crate) fn find_runs(path: &Path) -> Result<Vec<PathBuf>, Stop> {
     find(path, &[file::CSV], DEEPEST)
 }
 
@@ -22,7 +22,7 @@ pub fn find_runs(path: &Path) -> Result<Vec<PathBuf>, Stop> {
 ///
 /// # Errors
 /// As [`find_runs`].
-pub fn find_evaluable(path: &Path) -> Result<Vec<PathBuf>, Stop> {
+pub(crate) fn find_evaluable(path: &Path) -> Result<Vec<PathBuf>, Stop> {
     find(path, &[file::LAST, file::CSV], DEEPEST)
 }
 
@@ -30,7 +30,7 @@ pub fn find_evaluable(path: &Path) -> Result<Vec<PathBuf>, Stop> {
 ///
 /// # Errors
 /// As [`find_runs`].
-pub fn find_resumable(path: &Path) -> Result<Vec<PathBuf>, Stop> {
+pub(crate) fn find_resumable(path: &Path) -> Result<Vec<PathBuf>, Stop> {
     find(path, &[file::LAST, file::CSV], 1)
 }
 
@@ -39,7 +39,7 @@ pub fn find_resumable(path: &Path) -> Result<Vec<PathBuf>, Stop> {
 ///
 /// # Errors
 /// As [`find_runs`].
-pub fn find_started(path: &Path) -> Result<Vec<PathBuf>, Stop> {
+pub(crate) fn find_started(path: &Path) -> Result<Vec<PathBuf>, Stop> {
     match holds(path, &[file::LAST, file::CSV]) {
         true => Ok(vec![path.to_owned()]),
         // A folder gets its lock before all else; where one has runs below it, these are meant.
@@ -52,7 +52,7 @@ pub fn find_started(path: &Path) -> Result<Vec<PathBuf>, Stop> {
 
 /// Tells whether a run was at least started in this folder.
 #[must_use]
-pub fn is_started(folder: &Path) -> bool {
+pub(crate) fn is_started(folder: &Path) -> bool {
     holds(folder, &[file::LAST, file::CSV, file::LOCK])
 }
 

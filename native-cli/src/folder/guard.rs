@@ -12,7 +12,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// [`Stop`] with code 2 if the limit is lower.
-pub fn check_descriptors(runs: usize) -> Result<(), Stop> {
+pub(crate) fn check_descriptors(runs: usize) -> Result<(), Stop> {
     /// Files that are read or written at once, beside the lock of each run.
     const BESIDE: usize = 12;
     /// Files that a process has open from the start.
@@ -39,7 +39,7 @@ pub fn check_descriptors(runs: usize) -> Result<(), Stop> {
 
 /// Tells whether a process writes in this run folder. Nothing in it is changed.
 #[must_use]
-pub fn is_locked(folder: &Path) -> bool {
+pub(crate) fn is_locked(folder: &Path) -> bool {
     let Ok(lock) = File::open(folder.join(file::LOCK)) else { return false };
     // The lock that is taken by it ends with the file.
     matches!(lock.try_lock_shared(), Err(fs::TryLockError::WouldBlock))
@@ -48,7 +48,7 @@ pub fn is_locked(folder: &Path) -> bool {
 /// Tells whether a file is one of those by which a folder is a run, a link followed: its own files, its segments or its
 /// kept snapshots.
 #[must_use]
-pub fn is_of_run(path: &Path) -> bool {
+pub(crate) fn is_of_run(path: &Path) -> bool {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let place = path
         .canonicalize()
@@ -67,7 +67,7 @@ pub fn is_of_run(path: &Path) -> bool {
 ///
 /// # Errors
 /// [`Stop`] with code 2 that names it.
-pub fn check_plain(folder: &Path) -> Result<(), Stop> {
+pub(crate) fn check_plain(folder: &Path) -> Result<(), Stop> {
     let others = best::names(folder).into_iter().map(|name| (name, false));
     let files = file::ALL.into_iter().map(|name| (name.to_owned(), false)).chain(others);
     let folders = [file::SEGMENTS, file::KEPT].map(|name| (name.to_owned(), true));
@@ -108,7 +108,7 @@ fn has_other_names(_meta: &fs::Metadata) -> bool {
 
 /// An IO error on a file of a run while the run goes on; `more` ends the sentence.
 #[must_use]
-pub fn cannot_keep(path: &Path, error: &io::Error, more: &str) -> Stop {
+pub(crate) fn cannot_keep(path: &Path, error: &io::Error, more: &str) -> Stop {
     let folder = path.parent().unwrap_or(path);
     if !folder.is_dir() {
         return Stop::failure(format!("{} is gone: it was deleted or moved during the run", folder.display())).hint(

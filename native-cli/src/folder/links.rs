@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// Tells whether there is a symbolic link at this path.
 #[must_use]
-pub fn is_link(path: &Path) -> bool {
+pub(crate) fn is_link(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink())
 }
 
@@ -18,7 +18,7 @@ pub fn is_link(path: &Path) -> bool {
 ///
 /// # Errors
 /// [`Stop`] with code 2 that names the link.
-pub fn check_below(named: &Path, path: &Path) -> Result<(), Stop> {
+pub(crate) fn check_below(named: &Path, path: &Path) -> Result<(), Stop> {
     let below = path.ancestors().take_while(|place| *place != named && place.starts_with(named));
     match below.filter(|place| is_link(place)).last() {
         Some(link) => Err(Stop::user(format!(
@@ -35,7 +35,7 @@ pub fn check_below(named: &Path, path: &Path) -> Result<(), Stop> {
 ///
 /// # Errors
 /// As [`check_below`].
-pub fn check_unnamed(path: &Path) -> Result<(), Stop> {
+pub(crate) fn check_unnamed(path: &Path) -> Result<(), Stop> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     match parent {
         Some(parent) => check_below(parent, path),
@@ -51,7 +51,7 @@ pub fn check_unnamed(path: &Path) -> Result<(), Stop> {
 ///
 /// # Errors
 /// As [`check_below`].
-pub fn check_result(path: &Path) -> Result<(), Stop> {
+pub(crate) fn check_result(path: &Path) -> Result<(), Stop> {
     let has = |folder: &Path, name: &str| folder.join(name).exists();
     let is_run = |folder: &Path| has(folder, file::LAST) || (has(folder, file::CONFIG) && has(folder, file::CSV));
     let path = if path.is_absolute() { path.to_owned() } else { Path::new(".").join(path) };

@@ -44,7 +44,7 @@ pub fn record(folder: &RunFolder, device: &str, threads: usize, env_steps: u64) 
 }
 
 /// The note that a run goes on on another device: resuming is exact on the same one only.
-pub fn note_of_change(folder: &RunFolder, now: &str) -> Option<String> {
+pub(crate) fn note_of_change(folder: &RunFolder, now: &str) -> Option<String> {
     let before = last_device(folder).filter(|before| before != now)?;
     Some(format!(
         "note: {} was trained on {} and goes on on {now}: not bit for bit what it would have been",

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 /// The segments of one run, which a single process writes.
 #[derive(Debug)]
-pub struct SegmentFolder {
+pub(crate) struct SegmentFolder {
     folder: PathBuf,
     /// As the snapshot in place names them.
     saved: Vec<Ring>,
@@ -31,14 +31,14 @@ pub struct SegmentFolder {
 impl SegmentFolder {
     /// Segments of the run in `folder`, whose snapshot names `saved`.
     #[must_use]
-    pub fn new(folder: &Path, saved: &[Ring]) -> Self {
+    pub(crate) fn new(folder: &Path, saved: &[Ring]) -> Self {
         let (saved, next) = (saved.to_vec(), saved.to_vec());
         Self { folder: folder.join(file::SEGMENTS), saved, next, unsynced: HashSet::new(), made: None }
     }
 
     /// As the snapshot in place names them.
     #[must_use]
-    pub fn saved(&self) -> &[Ring] {
+    pub(crate) fn saved(&self) -> &[Ring] {
         &self.saved
     }
 
@@ -46,7 +46,7 @@ impl SegmentFolder {
     ///
     /// # Errors
     /// [`Stop`] with code 1 if they cannot be written.
-    pub fn append(&mut self, rows: &SegmentRows) -> Result<(), Stop> {
+    pub(crate) fn append(&mut self, rows: &SegmentRows) -> Result<(), Stop> {
         let path = self.folder.join(&rows.segment);
         self.write(&path, rows).map_err(|error| self.lost(&path, &error))?;
         self.unsynced.insert(path);
@@ -75,7 +75,7 @@ impl SegmentFolder {
     }
 
     /// Notes the segments that the snapshot to come names.
-    pub fn expect(&mut self, next: Vec<Ring>) {
+    pub(crate) fn expect(&mut self, next: Vec<Ring>) {
         self.next = next;
     }
 
@@ -83,7 +83,7 @@ impl SegmentFolder {
     ///
     /// # Errors
     /// [`Stop`] with code 1 if they do not get there.
-    pub fn sync(&mut self) -> Result<(), Stop> {
+    pub(crate) fn sync(&mut self) -> Result<(), Stop> {
         for path in std::mem::take(&mut self.unsynced) {
             // Its new length is among what is needed to read it again, and so is synced too.
             let synced = disk::reopen(OpenOptions::new().write(true), &path).and_then(|file| file.sync_data());
@@ -102,7 +102,7 @@ impl SegmentFolder {
 
     /// Tells whether all segments of the snapshot in place are there, with as many bytes as it names.
     #[must_use]
-    pub fn whole(&self) -> bool {
+    pub(crate) fn whole(&self) -> bool {
         self.missing_of(&self.saved).is_none()
     }
 
@@ -133,7 +133,7 @@ impl SegmentFolder {
     ///
     /// # Errors
     /// [`Stop`] with code 1 if a file cannot be deleted.
-    pub fn keep(&mut self) -> Result<(), Stop> {
+    pub(crate) fn keep(&mut self) -> Result<(), Stop> {
         self.saved.clone_from(&self.next);
         let named: HashSet<String> = self.saved.iter().flat_map(Ring::files).map(|(name, _)| name).collect();
         let entries = match fs::read_dir(&self.folder) {
@@ -160,7 +160,7 @@ impl SegmentFolder {
 ///
 /// # Errors
 /// [`Error::Snapshot`] that names the file, if it has not so many or cannot be read.
-pub fn read(folder: &Path, name: &str, bytes: u64) -> quickstudy_core::Result<Vec<u8>> {
+pub(crate) fn read(folder: &Path, name: &str, bytes: u64) -> quickstudy_core::Result<Vec<u8>> {
     let path = folder.join(file::SEGMENTS).join(name);
     let problem = |problem: String| Error::Snapshot(format!("{}: {problem}", path.display()));
     let meta = fs::metadata(&path).map_err(|error| problem(error.to_string()))?;

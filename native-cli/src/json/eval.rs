@@ -9,7 +9,7 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum EvalLine {
+pub(crate) enum EvalLine {
     /// The first line: what is done with each policy.
     Evaluation {
         /// Version of these lines: 1
@@ -69,7 +69,7 @@ pub enum EvalLine {
 /// Episodes of a policy, in numbers.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Played {
+pub(crate) struct Played {
     /// Episodes played
     pub episodes: usize,
     /// Mean return
@@ -91,7 +91,7 @@ pub struct Played {
 impl Played {
     /// The numbers of these episodes.
     #[must_use]
-    pub fn of(episodes: &[Episode]) -> Self {
+    pub(crate) fn of(episodes: &[Episode]) -> Self {
         let mut returns: Vec<f64> = episodes.iter().map(|episode| episode.ret).collect();
         let lengths: Vec<f64> = episodes.iter().map(|episode| f64::from(episode.length)).collect();
         let (mean, error) = (statistics::mean(&returns), statistics::standard_error(&returns));
@@ -112,7 +112,7 @@ impl Played {
 impl EvalLine {
     /// The line of several policies of one kind by the mean return of each, with all their episodes.
     #[must_use]
-    pub fn summary(environment: &str, algorithm: &str, over: &str, means: &[f64], episodes: usize) -> Self {
+    pub(crate) fn summary(environment: &str, algorithm: &str, over: &str, means: &[f64], episodes: usize) -> Self {
         Self::Summary {
             environment: environment.to_owned(),
             algorithm: algorithm.to_owned(),

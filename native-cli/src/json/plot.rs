@@ -6,7 +6,7 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum PlotLine {
+pub(crate) enum PlotLine {
     /// The first line: what is drawn.
     Plot {
         /// Version of these lines: 1

@@ -5,7 +5,7 @@ use crate::text::numbers::brief;
 use std::time::Duration;
 
 /// A GPU that may be taken.
-pub struct Candidate<'a, D> {
+pub(super) struct Candidate<'a, D> {
     /// Name for people.
     pub name: String,
     /// Runs on the processor, which the CPU backend does better.
@@ -19,7 +19,7 @@ pub struct Candidate<'a, D> {
 
 /// The fastest of the CPU and the real GPUs by `time`, which tries a device on the program at hand; and why it was
 /// taken, one sentence. Without a real GPU nothing is measured. What fails is not taken, and the reason says so.
-pub fn choose<D>(
+pub(super) fn choose<D>(
     cpu: D,
     gpus: Vec<Candidate<'_, D>>,
     time: &mut dyn FnMut(&D) -> Result<Duration, Stop>,

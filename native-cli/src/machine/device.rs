@@ -15,7 +15,7 @@ use crate::ranks::{self, launch};
 
 /// Where to compute.
 #[derive(Clone, Debug, clap::Args)]
-pub struct DeviceArgs {
+pub(crate) struct DeviceArgs {
     /// cpu, gpu (a graphics card if there is one), gpu:1 (by number, see `quickstudy devices`) or auto (a real GPU
     /// where a trial on it is faster, otherwise the CPU)
     #[arg(long, value_name = "NAME", default_value = "cpu")]
@@ -59,7 +59,7 @@ impl DeviceArgs {
     /// The number of threads: as asked for, otherwise one per core; a single one where `ulimit -v` leaves no addresses
     /// for several.
     #[must_use]
-    pub fn threads(&self) -> usize {
+    pub(crate) fn threads(&self) -> usize {
         if memory::is_short() {
             return 1;
         }
@@ -97,7 +97,7 @@ impl DeviceArgs {
 
     /// Tells whether the device is to be chosen by measuring.
     #[must_use]
-    pub fn is_auto(&self) -> bool {
+    pub(crate) fn is_auto(&self) -> bool {
         self.device == "auto"
     }
 
@@ -106,7 +106,7 @@ impl DeviceArgs {
     /// # Errors
     /// [`Stop`] with code 2 for an unknown name, a GPU that cannot be used, or an instruction set ([`isa`]) that
     /// cannot.
-    pub fn open(&self) -> Result<Device, Stop> {
+    pub(crate) fn open(&self) -> Result<Device, Stop> {
         let isa = isa()?;
         let device = match Choice::parse(&self.device)? {
             Choice::Cpu | Choice::Auto => self.cpu(isa),
@@ -127,7 +127,7 @@ impl DeviceArgs {
     ///
     /// # Errors
     /// As [`DeviceArgs::open`].
-    pub fn open_for(
+    pub(crate) fn open_for(
         &self,
         time: &mut dyn FnMut(&Device) -> Result<Duration, Stop>,
     ) -> Result<(Device, Option<String>), Stop> {
@@ -151,7 +151,7 @@ impl DeviceArgs {
 
     /// A device to go on on after one was lost: the same GPU, opened anew; the CPU without one, and `again`.
     #[must_use]
-    pub fn reopen(&self, again: bool) -> Device {
+    pub(crate) fn reopen(&self, again: bool) -> Device {
         // Known to be good since the first device was opened.
         let cpu = || self.cpu(isa().unwrap_or(Isa::detect()));
         match Choice::parse(&self.device) {
@@ -162,7 +162,7 @@ impl DeviceArgs {
 
     /// `cpu (AVX-512), 2 threads`.
     #[must_use]
-    pub fn describe(&self, device: &Device) -> String {
+    pub(crate) fn describe(&self, device: &Device) -> String {
         let (caps, threads) = (device.caps(), self.threads());
         match caps.is_cpu {
             true => format!("{}, {threads} thread{}", caps.name, if threads == 1 { "" } else { "s" }),
@@ -172,14 +172,14 @@ impl DeviceArgs {
 }
 
 /// The environment variable that names the instruction set of the CPU's kernels.
-pub const ISA_VARIABLE: &str = "QUICKSTUDY_ISA";
+pub(crate) const ISA_VARIABLE: &str = "QUICKSTUDY_ISA";
 
 /// The instruction set of the CPU's kernels: the one that [`ISA_VARIABLE`] names, otherwise the best that the processor
 /// has.
 ///
 /// # Errors
 /// [`Stop`] with code 2 if there is none of that name, or the processor lacks it.
-pub fn isa() -> Result<Isa, Stop> {
+pub(crate) fn isa() -> Result<Isa, Stop> {
     named_isa(std::env::var_os(ISA_VARIABLE).unwrap_or_default().to_string_lossy().as_ref(), &Isa::available())
 }
 
@@ -200,7 +200,7 @@ fn named_isa(name: &str, available: &[Isa]) -> Result<Isa, Stop> {
 ///
 /// # Errors
 /// [`Stop`] if the device cannot train.
-pub fn time_of_training(device: &Device, setup: &Setup) -> Result<Duration, Stop> {
+pub(crate) fn time_of_training(device: &Device, setup: &Setup) -> Result<Duration, Stop> {
     let mut session = Session::new(device, setup)?;
     let mut best = Duration::MAX;
     for _ in 0..3 {

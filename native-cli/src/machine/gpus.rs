@@ -4,7 +4,7 @@ use quickstudy_core::{Device, Result};
 
 /// A GPU in the list of those that there are.
 #[derive(Clone, Debug)]
-pub struct Adapter {
+pub(crate) struct Adapter {
     /// Name of the device.
     pub name: String,
     /// It runs on the processor: fit for tests, not for speed.
@@ -25,7 +25,7 @@ pub struct Adapter {
 
 /// All GPUs in the order of their numbers; none if the program was built without.
 #[must_use]
-pub fn adapters() -> Vec<Adapter> {
+pub(crate) fn adapters() -> Vec<Adapter> {
     #[cfg(feature = "gpu")]
     return with_wgpu::adapters();
     #[cfg(not(feature = "gpu"))]
@@ -34,7 +34,7 @@ pub fn adapters() -> Vec<Adapter> {
 
 /// The reason why [`adapters`] may find none.
 #[must_use]
-pub fn missing() -> &'static str {
+pub(crate) fn missing() -> &'static str {
     if cfg!(feature = "gpu") {
         "no GPU was found: a driver for Vulkan, Metal or DX12 is needed"
     } else {
@@ -46,7 +46,7 @@ pub fn missing() -> &'static str {
 ///
 /// # Errors
 /// [`quickstudy_core::Error::Device`] if there is none or it cannot be used.
-pub fn open(number: Option<usize>) -> Result<(Device, bool)> {
+pub(crate) fn open(number: Option<usize>) -> Result<(Device, bool)> {
     #[cfg(feature = "gpu")]
     return with_wgpu::open(number);
     #[cfg(not(feature = "gpu"))]
@@ -64,11 +64,11 @@ mod with_wgpu {
     use super::Adapter;
     use crate::text::one_line;
 
-    pub fn adapters() -> Vec<Adapter> {
+    pub(super) fn adapters() -> Vec<Adapter> {
         pollster::block_on(quickstudy_gpu::adapters()).into_iter().map(Adapter::from).collect()
     }
 
-    pub fn open(number: Option<usize>) -> Result<(Device, bool)> {
+    pub(super) fn open(number: Option<usize>) -> Result<(Device, bool)> {
         let gpu = pollster::block_on(Gpu::open(&GpuOptions { adapter: number, ..GpuOptions::default() }))?;
         let software = gpu.info().software;
         Ok((Device::new(gpu), software))

@@ -28,7 +28,7 @@ const NAMES: [&str; 3] = ["algorithm", "env", "seed"];
 
 /// A run as its snapshot tells of it, read without the rest of that file.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SnapshotRun {
+pub(crate) struct SnapshotRun {
     /// Algorithm, environment, seed and settings, by the keys of a configuration.
     pub settings: Table,
     /// Iterations and, where the file counts them, environment steps that it has made.
@@ -38,7 +38,7 @@ pub struct SnapshotRun {
 impl SnapshotRun {
     /// Reads the head of a snapshot; none if there is no file, or one that is damaged, as reading all of it tells.
     #[must_use]
-    pub fn read(path: &Path) -> Option<Self> {
+    pub(crate) fn read(path: &Path) -> Option<Self> {
         let mut snapshot = fs::metadata(path).ok().filter(fs::Metadata::is_file).and_then(|_| File::open(path).ok())?;
         let mut size = [0; 8];
         snapshot.read_exact(&mut size).ok()?;
@@ -59,7 +59,7 @@ impl SnapshotRun {
     /// The settings that a configuration gives otherwise: the key, and both values. The length of a run may change, and
     /// what only one of them names says nothing: versions differ in that.
     #[must_use]
-    pub fn differing(&self, config: &Table) -> Vec<(String, Value, Value)> {
+    pub(crate) fn differing(&self, config: &Table) -> Vec<(String, Value, Value)> {
         let is_setting = |key: &str| NAMES.contains(&key) || !RunSettings::KEYS.contains(&key);
         let both = self.settings.iter().filter_map(|(key, own)| Some((key, own, config.get(key)?)));
         let different = both.filter(|(key, own, other)| is_setting(key) && !self.is_same(key, own, other));
@@ -107,7 +107,7 @@ fn in_order(name: &str) -> (&str, Vec<&str>) {
 ///
 /// # Errors
 /// [`Stop`] with code 2 that names the file, and what it has otherwise.
-pub fn check(folder: &Path, snapshot: &Path) -> Result<(), Stop> {
+pub(crate) fn check(folder: &Path, snapshot: &Path) -> Result<(), Stop> {
     let Some(run) = SnapshotRun::read(snapshot) else { return Ok(()) };
     let unlike = |name: &str, has: &str, own: &str| {
         let message = format!("{} is of another run than {}", folder.join(name).display(), snapshot.display());

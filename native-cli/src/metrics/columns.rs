@@ -24,7 +24,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    pub fn read(reader: Option<BufReader<File>>) -> io::Result<Self> {
+    pub(super) fn read(reader: Option<BufReader<File>>) -> io::Result<Self> {
         let Some(reader) = reader else { return Ok(Self::default()) };
         let mut lines = Lines::new(reader, 0);
         let Some(Line::Text(line)) = lines.next_line()? else { return Ok(Self::default()) };
@@ -32,12 +32,12 @@ impl Header {
     }
 
     /// The columns that it names, if it can be a first line.
-    pub fn columns(&self) -> Vec<String> {
+    pub(super) fn columns(&self) -> Vec<String> {
         if can_be(&self.cells) { self.cells.clone() } else { Vec::new() }
     }
 
     /// Tells whether it names nothing but what this program names.
-    pub fn is_known(&self) -> bool {
+    pub(super) fn is_known(&self) -> bool {
         can_be(&self.cells) && self.cells.iter().all(|name| is_known(name))
     }
 

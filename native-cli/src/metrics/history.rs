@@ -13,10 +13,10 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
-pub use due::Due;
+pub(crate) use due::Due;
 
 /// Points per doubling of the steps, or rows of the metrics where `log_every` is 0.
-pub const PER_DOUBLING: u64 = 1000;
+pub(crate) const PER_DOUBLING: u64 = 1000;
 
 /// The largest power of two, as its exponent, with at least [`PER_DOUBLING`] of it in `steps`.
 fn coarseness(steps: u64) -> u32 {
@@ -34,7 +34,7 @@ fn level(before: u64, steps: u64) -> u32 {
 /// leaves a row, and later ones leave [`PER_DOUBLING`] rows each time that the steps double. It depends on the
 /// steps alone: a resumed run has the same rows.
 #[must_use]
-pub fn is_due(before: u64, steps: u64, every: u64) -> bool {
+pub(crate) fn is_due(before: u64, steps: u64, every: u64) -> bool {
     match before.checked_div(every) {
         Some(rows) => before == 0 || rows != steps / every,
         None => level(before, steps) >= coarseness(steps),

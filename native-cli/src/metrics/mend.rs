@@ -22,14 +22,14 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 /// Most bytes that are read of each file, from its end. Rows of a day take less by default.
-pub const TAIL: u64 = 32 << 20;
+pub(crate) const TAIL: u64 = 32 << 20;
 
 /// Bytes in which a record of events must begin.
 const WINDOW: u64 = 1 << 20;
 
 /// The state of the files after [`rewind`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Mended {
+pub(crate) struct Mended {
     /// Columns of the CSV; empty if there is no row yet.
     pub columns: Vec<String>,
     /// Sentences about what was damaged, each with the name of its file.
@@ -41,7 +41,7 @@ pub struct Mended {
 ///
 /// # Errors
 /// Any IO error. Files are replaced as a whole, so that an error or a kill loses nothing.
-pub fn rewind(folder: &Path, env_steps: u64, config: &str, tail: u64) -> io::Result<Mended> {
+pub(crate) fn rewind(folder: &Path, env_steps: u64, config: &str, tail: u64) -> io::Result<Mended> {
     let due = Due::of(folder, env_steps)?;
     let mut files =
         Files { folder, env_steps, config, due, start: Start::default(), columns: Vec::new(), prefer_csv: false };

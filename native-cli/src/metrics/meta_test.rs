@@ -8,7 +8,7 @@ use quickstudy_core::train::Episode;
 /// How well the episodes after adaptation went, under garage's names. Where tasks have classes, so does each class, and
 /// success at the end is told.
 #[must_use]
-pub fn rows(episodes: &[Episode], classes: Option<&Classes>, iteration: u64) -> Vec<(String, f64)> {
+pub(crate) fn rows(episodes: &[Episode], classes: Option<&Classes>, iteration: u64) -> Vec<(String, f64)> {
     let adapted: Vec<EpisodeOutcome> = episodes.iter().filter_map(|episode| episode.adapted).collect();
     let average = Performance::of(iteration, &adapted);
     let mut rows = average.rows(PREFIX, AVERAGE);
@@ -29,7 +29,7 @@ const PREFIX: &str = "MetaTest";
 
 /// The measures of a meta-test that is of no iteration.
 #[must_use]
-pub fn measures(episodes: &[Episode], classes: Option<&Classes>) -> Vec<(String, f64)> {
+pub(crate) fn measures(episodes: &[Episode], classes: Option<&Classes>) -> Vec<(String, f64)> {
     let mut rows = rows(episodes, classes, 0);
     rows.retain(|(name, _)| !name.ends_with("/Iteration"));
     rows
@@ -37,13 +37,13 @@ pub fn measures(episodes: &[Episode], classes: Option<&Classes>) -> Vec<(String,
 
 /// One line per measure of a meta-test.
 #[must_use]
-pub fn lines(episodes: &[Episode], classes: Option<&Classes>) -> Vec<String> {
+pub(crate) fn lines(episodes: &[Episode], classes: Option<&Classes>) -> Vec<String> {
     measures(episodes, classes).iter().map(|(name, value)| format!("{name:<42}{:>12}", number(*value))).collect()
 }
 
 /// One row per task and test episode.
 #[must_use]
-pub fn table(episodes: &[Episode], sizes: TestSizes) -> String {
+pub(crate) fn table(episodes: &[Episode], sizes: TestSizes) -> String {
     let mut text = "task,episode,return,length,terminated,success\n".to_owned();
     for (i, episode) in episodes.iter().enumerate() {
         let (task, number_of) = (i / sizes.n_test_episodes.max(1), i % sizes.n_test_episodes.max(1));

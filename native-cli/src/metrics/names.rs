@@ -1,10 +1,10 @@
 //! Columns that are looked for by name.
 
 /// The column that orders rows: environment steps so far, summed over parallel environments.
-pub const ENV_STEPS: &str = "time/env_steps";
+pub(crate) const ENV_STEPS: &str = "time/env_steps";
 /// Seconds of training so far.
-pub const SECONDS: &str = "time/seconds";
+pub(crate) const SECONDS: &str = "time/seconds";
 /// Training return, as every algorithm reports it.
-pub const EPISODE_RETURN: &str = "rollout/ep_return_mean";
+pub(crate) const EPISODE_RETURN: &str = "rollout/ep_return_mean";
 /// Mean return of the evaluation in this iteration.
-pub const EVAL_RETURN: &str = "eval/return_mean";
+pub(crate) const EVAL_RETURN: &str = "eval/return_mean";

@@ -4,21 +4,26 @@
 //! little-endian), and each record is a protobuf `Event`. Field numbers are those of TensorBoard's `event.proto`,
 //! `summary.proto` and `tensor.proto`; only the handful used here are written.
 
-pub mod hparams;
+pub(crate) mod hparams;
 
 use crate::metrics::rows::{self, TextRow};
 use crate::metrics::{ENV_STEPS, number};
 use std::io::{self, BufRead, Read as _};
 
 /// The event that begins a file. `wall_time` is in seconds since 1970.
-pub fn begin(out: &mut Vec<u8>, wall_time: f64) {
+pub(crate) fn begin(out: &mut Vec<u8>, wall_time: f64) {
     let mut event = event(wall_time, 0);
     bytes_field(&mut event, 3, b"brain.Event:2");
     record(out, &event);
 }
 
 /// One event with several scalars at `step`.
-pub fn scalars<'a>(out: &mut Vec<u8>, step: u64, wall_time: f64, values: impl IntoIterator<Item = (&'a str, f64)>) {
+pub(crate) fn scalars<'a>(
+    out: &mut Vec<u8>,
+    step: u64,
+    wall_time: f64,
+    values: impl IntoIterator<Item = (&'a str, f64)>,
+) {
     let mut summary = Vec::new();
     for (tag, value) in values {
         let mut entry = Vec::new();
@@ -34,14 +39,14 @@ pub fn scalars<'a>(out: &mut Vec<u8>, step: u64, wall_time: f64, values: impl In
 }
 
 /// The event of a row of the metrics.
-pub fn row(out: &mut Vec<u8>, row: &TextRow, wall_time: f64) {
+pub(crate) fn row(out: &mut Vec<u8>, row: &TextRow, wall_time: f64) {
     let value = |(name, text): &'_ (String, String)| Some((name.clone(), text.parse::<f64>().ok()?));
     let values: Vec<(String, f64)> = row.cells.iter().filter_map(value).collect();
     scalars(out, row.steps, wall_time, values.iter().map(|(name, value)| (name.as_str(), *value)));
 }
 
 /// Text (markdown) shown in TensorBoard's text tab, at step 0.
-pub fn text(out: &mut Vec<u8>, tag: &str, wall_time: f64, text: &str) {
+pub(crate) fn text(out: &mut Vec<u8>, tag: &str, wall_time: f64, text: &str) {
     let mut plugin = Vec::new();
     bytes_field(&mut plugin, 1, b"text");
     let mut metadata = Vec::new();
@@ -65,7 +70,7 @@ pub fn text(out: &mut Vec<u8>, tag: &str, wall_time: f64, text: &str) {
 }
 
 /// Appends an event as a record with its checksums.
-pub fn record(out: &mut Vec<u8>, data: &[u8]) {
+pub(crate) fn record(out: &mut Vec<u8>, data: &[u8]) {
     let length = (data.len() as u64).to_le_bytes();
     out.extend_from_slice(&length);
     out.extend_from_slice(&masked_crc(&length).to_le_bytes());
@@ -110,7 +115,7 @@ const LONGEST: u64 = 1 << 20;
 
 /// Reads records one after the other, in memory for one.
 #[derive(Debug)]
-pub struct Records<R> {
+pub(crate) struct Records<R> {
     reader: R,
     /// The offset of the next record.
     at: u64,
@@ -120,19 +125,19 @@ pub struct Records<R> {
 
 impl<R: BufRead> Records<R> {
     /// Reads from `reader`, which stands at `at`.
-    pub fn new(reader: R, at: u64) -> Self {
+    pub(crate) fn new(reader: R, at: u64) -> Self {
         Self { reader, at, damaged: false }
     }
 
     /// The offset after the last record read.
     #[must_use]
-    pub fn at(&self) -> u64 {
+    pub(crate) fn at(&self) -> u64 {
         self.at
     }
 
     /// Tells whether reading ended at a damaged record; one that is cut off by the file's end is none.
     #[must_use]
-    pub fn damaged(&self) -> bool {
+    pub(crate) fn damaged(&self) -> bool {
         self.damaged
     }
 
@@ -140,7 +145,7 @@ impl<R: BufRead> Records<R> {
     ///
     /// # Errors
     /// Any IO error.
-    pub fn next_event(&mut self) -> io::Result<Option<Vec<u8>>> {
+    pub(crate) fn next_event(&mut self) -> io::Result<Option<Vec<u8>>> {
         if self.damaged {
             return Ok(None);
         }
@@ -171,7 +176,7 @@ impl<R: BufRead> Records<R> {
 
 /// Finds the first record in bytes from the midst of a file.
 #[must_use]
-pub fn find_record(bytes: &[u8]) -> Option<usize> {
+pub(crate) fn find_record(bytes: &[u8]) -> Option<usize> {
     (0..bytes.len().saturating_sub(15)).find(|at| {
         let (length, rest) = bytes[*at..].split_at(8);
         // The checksum of the length alone finds the place; that of the event is looked at when it is read.
@@ -181,14 +186,14 @@ pub fn find_record(bytes: &[u8]) -> Option<usize> {
 
 /// The wall time of an event written by this module (field 1 is its first).
 #[must_use]
-pub fn wall_time(event: &[u8]) -> Option<f64> {
+pub(crate) fn wall_time(event: &[u8]) -> Option<f64> {
     let value = f64::from_le_bytes(event.get(1..9)?.try_into().ok()?);
     (event[0] == (1 << 3 | FIXED64) as u8 && value.is_finite()).then_some(value)
 }
 
 /// The step of an event written by this module (field 2 follows the 9 bytes of field 1).
 #[must_use]
-pub fn step_of(event: &[u8]) -> Option<u64> {
+pub(crate) fn step_of(event: &[u8]) -> Option<u64> {
     let rest = event.get(9..)?;
     if *rest.first()? != 2 << 3 {
         return None;
@@ -198,7 +203,7 @@ pub fn step_of(event: &[u8]) -> Option<u64> {
 
 /// The row of which an event was made, to the precision of the format.
 #[must_use]
-pub fn row_of(event: &[u8]) -> Option<TextRow> {
+pub(crate) fn row_of(event: &[u8]) -> Option<TextRow> {
     let steps = step_of(event)?;
     let summary = fields(event)?.into_iter().find(|(field, _)| *field == 5)?.1;
     let mut cells = Vec::new();
@@ -215,7 +220,7 @@ pub fn row_of(event: &[u8]) -> Option<TextRow> {
 
 /// The text of an event that [`text`] made.
 #[must_use]
-pub fn text_of(event: &[u8]) -> Option<String> {
+pub(crate) fn text_of(event: &[u8]) -> Option<String> {
     let inside = |message, number: u64| fields(message)?.into_iter().find(|(field, _)| *field == number);
     let entry = inside(inside(event, 5)?.1, 1)?.1;
     String::from_utf8(inside(inside(entry, 8)?.1, 8)?.1.to_vec()).ok()

@@ -38,7 +38,7 @@ const LONG: [(&str, &str); 14] = [
 
 /// The title of an axis along which a column of the metrics is drawn: `evaluation return` for `eval/return_mean`.
 #[must_use]
-pub fn axis_title(metric: &str) -> String {
+pub(crate) fn axis_title(metric: &str) -> String {
     if let Some((_, title)) = TITLES.iter().find(|(name, _)| *name == metric) {
         return (*title).to_owned();
     }

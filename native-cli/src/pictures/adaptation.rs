@@ -6,8 +6,8 @@ mod paths;
 use crate::pictures::sheet::{Anchor, GRID, INK, QUIET, Sheet, Style, ticks};
 use crate::statistics;
 use crate::text::numbers::{alike, tick_labels};
-pub use distances::distances;
-pub use paths::paths;
+pub(crate) use distances::distances;
+pub(crate) use paths::paths;
 use quickstudy_core::env::{Color, EnvSpec};
 use quickstudy_core::train::{Adaptation, StageUnit};
 use std::collections::BTreeSet;
@@ -53,7 +53,7 @@ fn label(unit: StageUnit, k: usize) -> String {
 
 /// The name of stage `k`.
 #[must_use]
-pub fn stage_name(unit: StageUnit, k: usize) -> String {
+pub(crate) fn stage_name(unit: StageUnit, k: usize) -> String {
     match unit {
         StageUnit::GradientSteps if k == 0 => "before".to_owned(),
         StageUnit::GradientSteps => format!("step {k}"),
@@ -83,7 +83,7 @@ fn shows_tasks(spec: &EnvSpec, means: &[Vec<f64>], unit: StageUnit) -> bool {
 /// Mean return of each stage over tasks with its 95 % interval, and each task as a thin line where that tells
 /// something.
 #[must_use]
-pub fn returns(title: &str, spec: &EnvSpec, adaptation: &Adaptation) -> Sheet {
+pub(crate) fn returns(title: &str, spec: &EnvSpec, adaptation: &Adaptation) -> Sheet {
     let means: Vec<Vec<f64>> = adaptation.stages.iter().map(|stage| stage.task_means()).collect();
     let tasks = shows_tasks(spec, &means, adaptation.unit);
     let mean: Vec<f64> = means.iter().map(|stage| statistics::mean(stage)).collect();
@@ -159,7 +159,7 @@ fn subtitle(adaptation: &Adaptation, tasks: bool) -> String {
 }
 
 /// Tasks drawn at most as lines of their own.
-pub const THREADS: usize = 200;
+pub(crate) const THREADS: usize = 200;
 /// Labels on the horizontal axis at most.
 const LABELS: usize = 20;
 /// Points whose values are written next to them at most; of more, the first and the last.

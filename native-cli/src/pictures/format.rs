@@ -39,7 +39,12 @@ impl Format {
 ///
 /// # Errors
 /// [`Stop`] with code 2 that names `flag`, or as [`check_place`].
-pub fn expect_extension(flag: &str, path: &Path, what: &str, extensions: &[&str]) -> Result<Option<String>, Stop> {
+pub(crate) fn expect_extension(
+    flag: &str,
+    path: &Path,
+    what: &str,
+    extensions: &[&str],
+) -> Result<Option<String>, Stop> {
     check_place(path)?;
     let Some(extension) = path.extension().map(|extension| extension.to_string_lossy().to_lowercase()) else {
         return Ok(None);
@@ -63,7 +68,7 @@ pub fn expect_extension(flag: &str, path: &Path, what: &str, extensions: &[&str]
 ///
 /// # Errors
 /// [`Stop`] with code 2 if its folder is missing or it is a folder itself.
-pub fn check_place(path: &Path) -> Result<(), Stop> {
+pub(crate) fn check_place(path: &Path) -> Result<(), Stop> {
     if is_stdout(path) {
         return Ok(());
     }

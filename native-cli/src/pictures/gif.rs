@@ -20,7 +20,7 @@ const CAPTION: usize = 30;
 
 /// The image of a frame.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Image {
+pub(crate) enum Image {
     /// Shapes, which are painted here.
     Scene(Scene),
     /// Pixels, as an environment of Python draws itself.
@@ -29,7 +29,7 @@ pub enum Image {
 
 /// An episode of a recording.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Clip {
+pub(crate) struct Clip {
     /// The image, and a line about it; no room is taken where no frame has one.
     pub frames: Vec<(Image, String)>,
     /// Time of a frame.
@@ -114,7 +114,7 @@ fn picture((image, caption): &(Image, String), first: &Image, size: [usize; 2], 
 ///
 /// # Errors
 /// [`Stop`] with code 2 if there is no scene or the size is beyond GIF's 65535; with code 1 if encoding fails.
-pub fn encode(clips: &[Clip], width: usize) -> Result<Vec<u8>, Stop> {
+pub(crate) fn encode(clips: &[Clip], width: usize) -> Result<Vec<u8>, Stop> {
     let frames = || clips.iter().flat_map(|clip| &clip.frames);
     let Some((first, _)) = frames().next() else {
         return Err(Stop::user("there is no frame to record"));
@@ -172,7 +172,7 @@ pub fn encode(clips: &[Clip], width: usize) -> Result<Vec<u8>, Stop> {
 ///
 /// # Errors
 /// As [`encode`]; [`Stop`] with code 2, or 1 on a full disk, if the file cannot be written.
-pub fn save(path: &Path, clips: &[Clip], width: usize) -> Result<(), Stop> {
+pub(crate) fn save(path: &Path, clips: &[Clip], width: usize) -> Result<(), Stop> {
     crate::terminal::output::write(path, &encode(clips, width)?)
 }
 

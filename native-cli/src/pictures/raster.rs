@@ -39,7 +39,7 @@ impl Picture {
 }
 
 /// A picture that is being painted, in pixels from its upper left corner.
-pub struct Painter {
+pub(crate) struct Painter {
     /// The picture so far.
     pub picture: Picture,
     mask: Mask,
@@ -50,14 +50,14 @@ pub struct Painter {
 impl Painter {
     /// A picture of one colour.
     #[must_use]
-    pub fn new(width: usize, height: usize, background: [u8; 3]) -> Self {
+    pub(crate) fn new(width: usize, height: usize, background: [u8; 3]) -> Self {
         let picture = Picture { width, height, pixels: vec![background; width * height] };
         let mask = Mask { width, height, coverage: vec![0.0; width * height], rows: 0..0, columns: 0..0 };
         Self { picture, mask, clip: (0..height, 0..width) }
     }
 
     /// Paints only inside of `[left, top, right, bottom]` from now on; anywhere again with `None`.
-    pub fn clip(&mut self, area: Option<[f32; 4]>) {
+    pub(crate) fn clip(&mut self, area: Option<[f32; 4]>) {
         let (width, height) = (self.picture.width, self.picture.height);
         let pixel = |x: f32, most: usize| (x.round().max(0.0) as usize).min(most);
         self.clip = match area {
@@ -69,19 +69,19 @@ impl Painter {
     }
 
     /// A round-ended stroke through `points`; thinner than a pixel it becomes paler instead.
-    pub fn stroke(&mut self, points: &[[f32; 2]], width: f32, color: Color, opacity: f32) {
+    pub(crate) fn stroke(&mut self, points: &[[f32; 2]], width: f32, color: Color, opacity: f32) {
         self.mask.stroke(points, width);
         self.blend(color, opacity);
     }
 
     /// A disc.
-    pub fn disc(&mut self, center: [f32; 2], radius: f32, color: Color, opacity: f32) {
+    pub(crate) fn disc(&mut self, center: [f32; 2], radius: f32, color: Color, opacity: f32) {
         self.mask.capsule(center, center, radius, 1.0);
         self.blend(color, opacity);
     }
 
     /// Fills the area that closed outlines enclose; one inside of another, wound the other way, is a hole.
-    pub fn fill(&mut self, outlines: &[Vec<[f32; 2]>], color: Color, opacity: f32) {
+    pub(crate) fn fill(&mut self, outlines: &[Vec<[f32; 2]>], color: Color, opacity: f32) {
         self.mask.polygon(outlines);
         self.blend(color, opacity);
     }

@@ -16,7 +16,7 @@ const SLOWEST: f64 = 0.5;
 
 /// The episodes that are to be recorded.
 #[derive(Clone, Copy, Debug)]
-pub struct Asking {
+pub(crate) struct Asking {
     /// Their number.
     pub episodes: usize,
     /// The seed of the first states.
@@ -31,7 +31,7 @@ pub struct Asking {
 ///
 /// # Errors
 /// [`Stop`] with code 2 if its environment is one of the host that cannot be drawn, or if the policy adapts there.
-pub fn check(policy: &Evaluator) -> Result<(), Stop> {
+pub(crate) fn check(policy: &Evaluator) -> Result<(), Stop> {
     match policy.env() {
         EnvPlace::Host(host) if is_name(&host.spec().name) => {
             match policy.draws_only() {
@@ -51,7 +51,7 @@ pub fn check(policy: &Evaluator) -> Result<(), Stop> {
 ///
 /// # Errors
 /// As [`check`], or if an environment or the device fails.
-pub fn clips(policy: &Evaluator, asking: &Asking) -> Result<Vec<Clip>, Stop> {
+pub(crate) fn clips(policy: &Evaluator, asking: &Asking) -> Result<Vec<Clip>, Stop> {
     let (dt, several) = (policy.env().spec().dt, asking.episodes > 1);
     let number = |i: usize| several.then_some((i, asking.episodes));
     if let EnvPlace::Host(host) = policy.env() {
@@ -100,7 +100,7 @@ fn clip(
 
 /// Seconds of a step of an episode that has so many: the environment's own, `dt`, but for a short one.
 #[must_use]
-pub fn pace(dt: f64, steps: usize) -> f64 {
+pub(crate) fn pace(dt: f64, steps: usize) -> f64 {
     dt.max((SHORT / steps.max(1) as f64).min(SLOWEST))
 }
 

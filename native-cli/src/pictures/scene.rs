@@ -5,13 +5,13 @@ use crate::pictures::sheet::{Anchor, Style, letter};
 use quickstudy_core::env::{Scene, Shape};
 
 /// Paper: what is behind every scene.
-pub const BACKGROUND: [u8; 3] = [250, 250, 248];
+pub(super) const BACKGROUND: [u8; 3] = [250, 250, 248];
 
 /// Paints a scene at `width` pixels across; the height follows from the view's aspect ratio.
 ///
 /// Shapes with non-finite numbers are left out: a diverged state must not stop a recording.
 #[must_use]
-pub fn paint(scene: &Scene, width: usize) -> Picture {
+pub(super) fn paint(scene: &Scene, width: usize) -> Picture {
     let [xmin, _, _, ymax] = scene.view;
     let scale = scale(scene.view, width);
     let mut painter = Painter::new(width, height(scene.view, width), BACKGROUND);
@@ -42,7 +42,7 @@ fn scale([xmin, xmax, ..]: [f32; 4], width: usize) -> f32 {
 
 /// Rows of a view painted `width` pixels across; at most four times the width.
 #[must_use]
-pub fn height(view: [f32; 4], width: usize) -> usize {
+pub(super) fn height(view: [f32; 4], width: usize) -> usize {
     let rows = (view[3] - view[2]) * scale(view, width);
     rows.round().clamp(1.0, 4.0 * width as f32) as usize
 }

@@ -10,13 +10,13 @@ use crate::pictures::raster::{Painter, Picture};
 use quickstudy_core::env::{Color, Scene, Shape};
 
 /// Titles, labels and lines of text.
-pub const INK: Color = Color::rgb(38, 38, 44);
+pub(crate) const INK: Color = Color::rgb(38, 38, 44);
 /// Text that explains.
-pub const QUIET: Color = Color::rgb(112, 112, 122);
+pub(crate) const QUIET: Color = Color::rgb(112, 112, 122);
 /// Lines of a grid.
-pub const GRID: Color = Color::rgb(228, 228, 232);
+pub(crate) const GRID: Color = Color::rgb(228, 228, 232);
 /// Paper.
-pub const WHITE: Color = Color::rgb(255, 255, 255);
+pub(crate) const WHITE: Color = Color::rgb(255, 255, 255);
 
 /// Pixels of a PNG per unit of a drawing: letters are sharp on screens of twice the usual density.
 const DENSITY: f32 = 2.0;
@@ -299,7 +299,7 @@ fn dashes(points: &[[f32; 2]], dash: f32) -> Vec<Vec<[f32; 2]>> {
 
 /// Round values between two others: multiples of 1, 2 or 5 times a power of ten, about `count` of them.
 #[must_use]
-pub fn ticks(low: f64, high: f64, count: usize) -> Vec<f64> {
+pub(crate) fn ticks(low: f64, high: f64, count: usize) -> Vec<f64> {
     let rough = (high - low) / count.max(1) as f64;
     let power = 10.0_f64.powf(rough.log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * power).find(|s| *s >= rough).unwrap_or(rough);

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 
 /// A training of some seeds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Job {
+pub(crate) struct Job {
     /// Its name in tables: `cartpole · ppo`.
     pub name: String,
     /// The algorithm.
@@ -25,7 +25,7 @@ pub struct Job {
 
 /// How a job ended.
 #[derive(Debug)]
-pub enum JobEnd {
+pub(crate) enum JobEnd {
     /// Its runs have made all their steps.
     Finished,
     /// It was stopped before, with snapshots, or was not begun.

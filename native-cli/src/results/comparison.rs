@@ -2,21 +2,21 @@
 //!
 //! A method is an algorithm with its settings; the scores of its runs on all environments are what statistics are of.
 
-pub mod csv;
-pub mod document;
-pub mod efficiency;
-pub mod forest;
-pub mod improvement;
-pub mod json;
-pub mod latex;
-pub mod markdown;
-pub mod picture;
-pub mod profile;
-pub mod references;
-pub mod suite;
-pub mod task;
-pub mod tasks;
-pub mod text;
+pub(crate) mod csv;
+pub(crate) mod document;
+pub(crate) mod efficiency;
+pub(crate) mod forest;
+pub(crate) mod improvement;
+pub(crate) mod json;
+pub(crate) mod latex;
+pub(crate) mod markdown;
+pub(crate) mod picture;
+pub(crate) mod profile;
+pub(crate) mod references;
+pub(crate) mod suite;
+pub(crate) mod task;
+pub(crate) mod tasks;
+pub(crate) mod text;
 
 use crate::outcome::Stop;
 use crate::results::experiments::Experiment;
@@ -27,7 +27,7 @@ use task::Task;
 
 /// Statistics of methods on environments.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Comparison {
+pub(crate) struct Comparison {
     /// Labels of the methods.
     pub methods: Vec<String>,
     /// The environments, with all runs that count.
@@ -46,7 +46,7 @@ pub struct Comparison {
 
 /// How likely a run of a method is better than one of another.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Improvement {
+pub(crate) struct Improvement {
     /// The method that may be better.
     pub method: usize,
     /// The other one.
@@ -63,7 +63,7 @@ impl Comparison {
     ///
     /// # Errors
     /// [`Stop`] with code 2 if no run has a value, or no method is called `baseline`.
-    pub fn new(
+    pub(crate) fn new(
         all: &[Experiment],
         labels: &[String],
         metric: Option<&str>,
@@ -92,7 +92,7 @@ impl Comparison {
 
     /// The names of environments, with commas between them.
     #[must_use]
-    pub fn names(&self, tasks: &[usize]) -> String {
+    pub(crate) fn names(&self, tasks: &[usize]) -> String {
         tasks.iter().map(|task| self.tasks[*task].name.as_str()).collect::<Vec<_>>().join(", ")
     }
 }

@@ -5,17 +5,17 @@ mod returns;
 mod run;
 
 use crate::outcome::Stop;
-pub use collection::collect;
-pub use returns::returns;
+pub(crate) use collection::collect;
+pub(crate) use returns::returns;
 pub(crate) use run::believe_snapshot;
-pub use run::{Run, unique};
+pub(crate) use run::{Run, unique};
 use std::collections::BTreeSet;
 use toml::{Table, Value};
 
 /// Names of an experiment, which come first in a label and without their key.
 const NAMES: [&str; 3] = ["algorithm", ENV, "folder"];
 /// The key of the environment.
-pub const ENV: &str = "env";
+pub(crate) const ENV: &str = "env";
 /// Settings in a label at most, unless fewer do not tell lines apart.
 const SHOWN: usize = 3;
 /// Letters of a value in a label at most.
@@ -23,7 +23,7 @@ const LETTERS: usize = 48;
 
 /// Runs that share a line.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Experiment {
+pub(crate) struct Experiment {
     /// The settings that they share: all but the seed, or the keys that were asked for.
     pub config: Table,
     /// At least one.
@@ -33,7 +33,7 @@ pub struct Experiment {
 impl Experiment {
     /// Its environment, if that is recorded.
     #[must_use]
-    pub fn env(&self) -> Option<&Value> {
+    pub(crate) fn env(&self) -> Option<&Value> {
         self.runs.first().and_then(|run| run.config.get(ENV))
     }
 }
@@ -43,7 +43,7 @@ impl Experiment {
 ///
 /// # Errors
 /// [`Stop`] with code 2 if no run has one of the keys.
-pub fn group(runs: Vec<Run>, by: &[String]) -> Result<Vec<Experiment>, Stop> {
+pub(crate) fn group(runs: Vec<Run>, by: &[String]) -> Result<Vec<Experiment>, Stop> {
     let known: BTreeSet<&str> = runs.iter().flat_map(|run| run.config.keys().map(String::as_str)).collect();
     for key in by {
         let others = ["seed", "folder"];
@@ -80,7 +80,7 @@ pub fn group(runs: Vec<Run>, by: &[String]) -> Result<Vec<Experiment>, Stop> {
 
 /// The names of algorithm and environment that all runs share, in that order.
 #[must_use]
-pub fn shared(all: &[Experiment]) -> Vec<String> {
+pub(crate) fn shared(all: &[Experiment]) -> Vec<String> {
     let mut runs = all.iter().flat_map(|one| &one.runs);
     let Some(first) = runs.next() else { return Vec::new() };
     let rest: Vec<&Run> = runs.collect();
@@ -90,7 +90,7 @@ pub fn shared(all: &[Experiment]) -> Vec<String> {
 
 /// The environments of experiments, in order, as they are shown; none stands for runs without a record of it.
 #[must_use]
-pub fn environments(all: &[Experiment]) -> Vec<Option<&Value>> {
+pub(crate) fn environments(all: &[Experiment]) -> Vec<Option<&Value>> {
     let mut found = Vec::new();
     for one in all {
         if !found.contains(&one.env()) {
@@ -104,7 +104,7 @@ pub fn environments(all: &[Experiment]) -> Vec<Option<&Value>> {
 /// the same algorithm and environment; and the settings in which such experiments differ without a label that says so.
 /// Environments are named only where they are asked for, as each has a panel, or where nothing else is.
 #[must_use]
-pub fn labels(all: &[Experiment], by: &[String]) -> (Vec<String>, Vec<String>) {
+pub(crate) fn labels(all: &[Experiment], by: &[String]) -> (Vec<String>, Vec<String>) {
     let names = |one: &Experiment| NAMES.map(|key| one.config.get(key).cloned());
     let alone = environments(all).len() < 2;
     let mut hidden = BTreeSet::new();
@@ -167,7 +167,7 @@ fn telling<'a>(alike: &[&Experiment], keys: &[&'a String]) -> Vec<&'a String> {
 
 /// A value in few letters, all of which can be printed.
 #[must_use]
-pub fn show(value: &Value) -> String {
+pub(crate) fn show(value: &Value) -> String {
     let text = match value {
         Value::String(text) => text.clone(),
         other => other.to_string().replace(", ", ","),

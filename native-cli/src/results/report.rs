@@ -21,7 +21,7 @@ const RESAMPLES: usize = 10_000;
 
 /// A report of some experiments.
 #[derive(Debug)]
-pub struct ReportPage<'a> {
+pub(crate) struct ReportPage<'a> {
     all: &'a [Experiment],
     /// For each experiment the number of its method, which is that of its colour.
     places: Vec<usize>,
@@ -36,7 +36,7 @@ impl<'a> ReportPage<'a> {
     ///
     /// # Errors
     /// As [`Comparison::new`].
-    pub fn new(
+    pub(crate) fn new(
         all: &'a [Experiment],
         by: &[String],
         metric: Option<&'a str>,
@@ -54,19 +54,19 @@ impl<'a> ReportPage<'a> {
     }
 
     /// Lets a policy of each experiment play, for pictures. What cannot be drawn is said in their place.
-    pub fn add_pictures(&mut self) {
+    pub(crate) fn add_pictures(&mut self) {
         self.films = filmstrip::films(self);
     }
 
     /// Lines on what else one should know.
     #[must_use]
-    pub fn notes(&self) -> &[String] {
+    pub(crate) fn notes(&self) -> &[String] {
         &self.comparison.notes
     }
 
     /// The page, a file of HTML. Without a title it is called after experiments and environments.
     #[must_use]
-    pub fn page(&self, title: Option<&str>) -> String {
+    pub(crate) fn page(&self, title: Option<&str>) -> String {
         let title = title.map_or_else(|| self.title(), str::to_owned);
         let document = Document::of(&self.comparison);
         let lead = document.sections.first().map_or("", |section| section.title.as_str());

@@ -34,7 +34,7 @@ pub(crate) fn parse(text: &str) -> Result<(RunSettings, Table), String> {
 ///
 /// # Errors
 /// [`Stop`] with code 2 if a value has the wrong type.
-pub fn from_settings(settings: &[(String, Value)]) -> Result<(RunSettings, Table), Stop> {
+pub(crate) fn from_settings(settings: &[(String, Value)]) -> Result<(RunSettings, Table), Stop> {
     let mut table: Table = settings.iter().cloned().collect();
     let keys = RunSettings::take(&mut table).map_err(|problem| Stop::user(format!("--set {problem}")))?;
     Ok((keys, table))
@@ -42,7 +42,7 @@ pub fn from_settings(settings: &[(String, Value)]) -> Result<(RunSettings, Table
 
 /// The text of `config.toml`: settings in order, each with its origin as a comment.
 #[must_use]
-pub fn render(settings: &[Setting]) -> String {
+pub(crate) fn render(settings: &[Setting]) -> String {
     let lines: Vec<(String, &str)> =
         settings.iter().map(|one| (format!("{} = {}", one.key, one.value), one.origin.as_str())).collect();
     let width = lines.iter().map(|(line, _)| line.chars().count()).max().unwrap_or(0).min(48);
@@ -57,7 +57,7 @@ pub fn render(settings: &[Setting]) -> String {
 
 /// The text of a `config.toml` with one number replaced, by the flag of the same name.
 #[must_use]
-pub fn with_key(text: &str, key: &str, value: &Value) -> String {
+pub(crate) fn with_key(text: &str, key: &str, value: &Value) -> String {
     let line = format!("{key} = {value}  # --{}\n", key.replace('_', "-"));
     let is_it = |old: &str| old.split('=').next().is_some_and(|name| name.trim() == key);
     if !text.lines().any(is_it) {
@@ -68,7 +68,7 @@ pub fn with_key(text: &str, key: &str, value: &Value) -> String {
 
 /// The text of a `config.toml` without the line of a key.
 #[must_use]
-pub fn without_key(text: &str, key: &str) -> String {
+pub(crate) fn without_key(text: &str, key: &str) -> String {
     let is_it = |line: &&str| line.split('=').next().is_some_and(|name| name.trim() == key);
     text.split_inclusive('\n').filter(|line| !is_it(line)).collect()
 }

@@ -40,7 +40,7 @@ pub fn count(text: &str) -> Result<u64, String> {
 ///
 /// # Errors
 /// A sentence for the user if it is neither.
-pub fn count_or_zero(text: &str) -> Result<u64, String> {
+pub(crate) fn count_or_zero(text: &str) -> Result<u64, String> {
     if text == "0" { Ok(0) } else { count(text) }
 }
 
@@ -48,7 +48,7 @@ pub fn count_or_zero(text: &str) -> Result<u64, String> {
 ///
 /// # Errors
 /// A sentence for the user if it is none.
-pub fn episodes(text: &str) -> Result<u64, String> {
+pub(crate) fn episodes(text: &str) -> Result<u64, String> {
     let asked = count(text)?;
     if asked > MAX_EPISODES as u64 {
         return Err(format!("one evaluation has at most {MAX_EPISODES} episodes, not {asked}"));
@@ -60,7 +60,7 @@ pub fn episodes(text: &str) -> Result<u64, String> {
 ///
 /// # Errors
 /// A sentence for the user if it is no whole number of at least 0.
-pub fn seed(text: &str) -> Result<u64, String> {
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("expected a whole number of at least 0, got `{text}`"))
 }
 

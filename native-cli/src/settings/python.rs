@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// How environments of Python are run. None of it changes what is learned.
 #[derive(Clone, Debug, clap::Args)]
-pub struct PythonArgs {
+pub(crate) struct PythonArgs {
     /// Python for environments of Gymnasium: an interpreter or its virtual environment [default: that beside this
     /// command, the active one, .venv, python3]
     #[arg(long, value_name = "PATH")]
@@ -43,7 +43,7 @@ thread_local! {
 
 impl PythonArgs {
     /// Sets how environments of Python are run by this command.
-    pub fn set(&self) {
+    pub(crate) fn set(&self) {
         // One command runs, and says it once.
         let _ = ASKED.set(self.clone());
     }
@@ -51,7 +51,7 @@ impl PythonArgs {
 
 /// How this command runs environments of Python.
 #[must_use]
-pub fn options() -> Options {
+pub(crate) fn options() -> Options {
     let default = Options { say, stop: stop_within_asked, hurry: stop_asked, ..Options::default() };
     ASKED.get().map_or(default.clone(), |asked| Options {
         python: asked.python.clone(),
@@ -63,19 +63,19 @@ pub fn options() -> Options {
 
 /// The environment of Python with this name, for which Python is started once; none if it is no such name.
 #[must_use]
-pub fn place(name: &str) -> Option<Result<EnvPlace>> {
+pub(crate) fn place(name: &str) -> Option<Result<EnvPlace>> {
     found(name, |_| true, Recipe::place)
 }
 
 /// The environment of Python with this name, whose spec a snapshot has; none if it is no such name.
 #[must_use]
-pub fn place_with(name: &str, spec: &EnvSpec) -> Option<Result<EnvPlace>> {
+pub(crate) fn place_with(name: &str, spec: &EnvSpec) -> Option<Result<EnvPlace>> {
     // The environment may have changed between two runs.
     found(name, |known| known == spec, |recipe| Ok(recipe.place_with(spec.clone())))
 }
 
 /// Ends the workers that wait.
-pub fn end() {
+pub(crate) fn end() {
     PLACES.take();
 }
 

@@ -35,7 +35,10 @@ fn added() -> &'static [&'static AlgorithmDef] {
 ///
 /// # Errors
 /// [`Stop`] if a name is taken.
-pub fn add(environments: Vec<EnvPlace>, algorithms: Vec<&'static AlgorithmDef>) -> std::result::Result<(), Stop> {
+pub(crate) fn add(
+    environments: Vec<EnvPlace>,
+    algorithms: Vec<&'static AlgorithmDef>,
+) -> std::result::Result<(), Stop> {
     let mut names: Vec<&str> = builtin_names().to_vec();
     names.extend(ALGORITHMS.iter().map(|def| def.name));
     let own = environments.iter().map(|env| env.spec().name.as_str()).chain(algorithms.iter().map(|def| def.name));
@@ -56,13 +59,13 @@ pub fn add(environments: Vec<EnvPlace>, algorithms: Vec<&'static AlgorithmDef>) 
 }
 
 /// All algorithms, the built-in ones first.
-pub fn algorithms() -> impl Iterator<Item = &'static AlgorithmDef> {
+pub(crate) fn algorithms() -> impl Iterator<Item = &'static AlgorithmDef> {
     ALGORITHMS.iter().copied().chain(added().iter().copied())
 }
 
 /// Their names.
 #[must_use]
-pub fn algorithm_names() -> Vec<&'static str> {
+pub(crate) fn algorithm_names() -> Vec<&'static str> {
     algorithms().map(|def| def.name).collect()
 }
 
@@ -70,18 +73,18 @@ pub fn algorithm_names() -> Vec<&'static str> {
 ///
 /// # Errors
 /// [`Error::Unknown`] for an unknown name, with the closest one.
-pub fn algorithm(name: &str) -> Result<&'static AlgorithmDef> {
+pub(crate) fn algorithm(name: &str) -> Result<&'static AlgorithmDef> {
     algorithms().find(|def| def.name == name).ok_or_else(|| Error::unknown("algorithm", name, algorithm_names()))
 }
 
 /// A setting of an algorithm, by its key.
 #[must_use]
-pub fn setting(key: &str) -> Option<&'static SettingDoc> {
+pub(crate) fn setting(key: &str) -> Option<&'static SettingDoc> {
     algorithms().flat_map(AlgorithmDef::settings).find(|doc| doc.key == key)
 }
 
 /// Name and meaning of all metrics: those that algorithms share in the order of the columns, then each one's own.
-pub fn metrics() -> impl Iterator<Item = (&'static str, &'static str)> {
+pub(crate) fn metrics() -> impl Iterator<Item = (&'static str, &'static str)> {
     metrics_with(added())
 }
 
@@ -92,7 +95,7 @@ fn metrics_with(own: &[&'static AlgorithmDef]) -> impl Iterator<Item = (&'static
 
 /// Names of all environments, the built-in ones first.
 #[must_use]
-pub fn environment_names() -> Vec<&'static str> {
+pub(crate) fn environment_names() -> Vec<&'static str> {
     let own = environments().iter().map(|env| env.spec().name.as_str());
     builtin_names().into_iter().chain(own).collect()
 }
@@ -102,7 +105,7 @@ pub fn environment_names() -> Vec<&'static str> {
 ///
 /// # Errors
 /// As [`EnvPlace::find`].
-pub fn environment(name: &str) -> Result<EnvPlace> {
+pub(crate) fn environment(name: &str) -> Result<EnvPlace> {
     if let Some(place) = python::place(name) {
         return place;
     }
@@ -114,7 +117,7 @@ pub fn environment(name: &str) -> Result<EnvPlace> {
 
 /// The added environments and algorithms, for whoever reads snapshots.
 #[must_use]
-pub fn own() -> Own<'static> {
+pub(crate) fn own() -> Own<'static> {
     let by_spec = Some(python::place_with as PlaceBySpec);
     Own { env: None, environments: environments(), algorithms: added(), by_spec }
 }

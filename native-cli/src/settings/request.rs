@@ -14,7 +14,7 @@ use toml::{Table, Value};
 
 /// Flags that are layers of settings.
 #[derive(Clone, Debug, Default)]
-pub struct Request {
+pub(crate) struct Request {
     /// Dedicated flags.
     pub flags: RunSettings,
     /// `--config`.
@@ -28,7 +28,7 @@ impl Request {
     ///
     /// # Errors
     /// [`Stop`] with code 2 if the file cannot be read, or a value has the wrong type.
-    pub fn run(&self) -> Result<RunSettings, Stop> {
+    pub(crate) fn run(&self) -> Result<RunSettings, Stop> {
         let of_file = self.config.as_deref().map(config::read_file).transpose()?.unwrap_or_default().0;
         Ok(self.flags.clone().or(config::from_settings(&self.settings)?.0).or(of_file))
     }
@@ -36,7 +36,7 @@ impl Request {
 
 /// A resolved request.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub(crate) struct Plan {
     /// Algorithm, environment, seeds, steps and the algorithm's settings.
     pub setup: Setup,
     /// Settings of the run that were given.
@@ -52,7 +52,7 @@ impl Plan {
     ///
     /// # Errors
     /// [`Stop`] with code 2 for anything missing, unknown or out of range.
-    pub fn resolve(request: &Request) -> Result<Self, Stop> {
+    pub(crate) fn resolve(request: &Request) -> Result<Self, Stop> {
         let (file_name, (file_keys, file_settings)) = match &request.config {
             Some(path) => (path.display().to_string(), config::read_file(path)?),
             None => Default::default(),
@@ -108,13 +108,13 @@ impl Plan {
 
     /// Notes the run or snapshot whose parameters each seed begins with, where several were named: a configuration is
     /// that of one seed.
-    pub fn set_sources(&mut self, sources: Vec<PathBuf>) {
+    pub(crate) fn set_sources(&mut self, sources: Vec<PathBuf>) {
         self.sources = sources;
     }
 
     /// The text of `config.toml` for one seed.
     #[must_use]
-    pub fn config_toml(&self, seed: u64) -> String {
+    pub(crate) fn config_toml(&self, seed: u64) -> String {
         let mut all = self.shown.clone();
         let number = self.setup.seeds.iter().position(|other| *other == seed);
         let source = number.and_then(|number| self.sources.get(number)).map(|source| vec![source.clone()]);

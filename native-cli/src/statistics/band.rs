@@ -17,7 +17,7 @@ pub struct Band {
 
 /// The end of a curve of several runs.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CurveEnd {
+pub(crate) struct CurveEnd {
     /// Its step.
     pub steps: f64,
     /// The values there, of the runs that have come so far; at least one.
@@ -34,7 +34,7 @@ const TOGETHER: f64 = 0.02;
 
 /// Where the curve of these runs ends: with the longest one. None if no run has a point.
 #[must_use]
-pub fn end(runs: &[Vec<(f64, f64)>]) -> Option<CurveEnd> {
+pub(crate) fn end(runs: &[Vec<(f64, f64)>]) -> Option<CurveEnd> {
     let lasts = || runs.iter().filter_map(|run| Some(run.last()?.0));
     let longest = lasts().max_by(f64::total_cmp)?;
     let steps = lasts().filter(|last| *last >= longest - TOGETHER * longest.abs()).min_by(f64::total_cmp)?;
@@ -44,7 +44,7 @@ pub fn end(runs: &[Vec<(f64, f64)>]) -> Option<CurveEnd> {
 
 /// The number of runs that have a point.
 #[must_use]
-pub fn measured(runs: &[Vec<(f64, f64)>]) -> usize {
+pub(crate) fn measured(runs: &[Vec<(f64, f64)>]) -> usize {
     runs.iter().filter(|run| !run.is_empty()).count()
 }
 
@@ -53,7 +53,7 @@ pub fn measured(runs: &[Vec<(f64, f64)>]) -> usize {
 /// The grid reaches from the first point of any run to the [`end`]. With `log` it is even in the
 /// logarithms of its steps, which are above 0 then.
 #[must_use]
-pub fn aggregate(runs: &[Vec<(f64, f64)>], log: bool) -> Band {
+pub(crate) fn aggregate(runs: &[Vec<(f64, f64)>], log: bool) -> Band {
     let from = runs.iter().filter_map(|run| Some(run.first()?.0)).min_by(f64::total_cmp);
     let (Some(from), Some(end)) = (from, end(runs)) else { return Band::default() };
     let mut band = Band { first_end: end.first_end, ..Band::default() };
@@ -100,7 +100,7 @@ fn at(run: &[(f64, f64)], steps: f64) -> Option<f64> {
 
 /// Each point with the mean of the values within half of `width` of its step.
 #[must_use]
-pub fn smooth(run: &[(f64, f64)], width: f64) -> Vec<(f64, f64)> {
+pub(crate) fn smooth(run: &[(f64, f64)], width: f64) -> Vec<(f64, f64)> {
     let (mut from, mut to, mut sum) = (0, 0, 0.0);
     let mean = |(x, _): &(f64, f64)| {
         while to < run.len() && run[to].0 <= x + width / 2.0 {

@@ -17,7 +17,7 @@ pub struct Estimate {
 }
 
 /// Statistics of methods, each a list of environments with their runs, with intervals from so many resamples.
-pub fn estimate<T: Clone>(
+pub(crate) fn estimate<T: Clone>(
     methods: &[&[Vec<T>]],
     resamples: usize,
     statistics: impl Fn(&[Vec<Vec<T>>]) -> Vec<f64>,
@@ -57,7 +57,7 @@ fn percentile(sorted: &[f64], fraction: f64) -> f64 {
 }
 
 /// Resamples of each interval, where none are asked for.
-pub const RESAMPLES: usize = 10_000;
+pub(crate) const RESAMPLES: usize = 10_000;
 
 /// Scores of an experiment's runs at a budget.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -26,7 +26,7 @@ const LONG: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// [`Stop`] of what failed here.
-pub fn follow(team: &Team, args: Option<&TrainArgs>) -> Result<(), Stop> {
+pub(crate) fn follow(team: &Team, args: Option<&TrainArgs>) -> Result<(), Stop> {
     let mut follower = Follower { args, session: None, servant: Servant::new(team) };
     let mut last = Instant::now();
     loop {

@@ -15,7 +15,7 @@ use crate::ranks::message::JobReport;
 use crate::studies::jobs::remote::Remote;
 use crate::terminal::activity::{self, Work};
 use crate::terminal::signals;
-pub use board::Board;
+pub(crate) use board::Board;
 pub(crate) use process::{JobEvent, JobProcess};
 use std::collections::VecDeque;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -29,7 +29,7 @@ const LOOK: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// [`Stop`] with code 1 if this program cannot be started.
-pub fn run(jobs: &[Job], at_once: usize, board: &mut Board) -> Result<Vec<JobEnd>, Stop> {
+pub(crate) fn run(jobs: &[Job], at_once: usize, board: &mut Board) -> Result<Vec<JobEnd>, Stop> {
     activity::begin(Work::Jobs);
     let mut ends: Vec<Option<JobEnd>> = jobs.iter().map(|_| None).collect();
     let mut waiting: VecDeque<usize> = (0..jobs.len()).collect();
@@ -99,7 +99,7 @@ pub fn run(jobs: &[Job], at_once: usize, board: &mut Board) -> Result<Vec<JobEnd
 ///
 /// # Errors
 /// [`Stop`] with the code of the first one that failed.
-pub fn check(jobs: &[Job], ends: &[JobEnd], again: &str) -> Result<(), Stop> {
+pub(crate) fn check(jobs: &[Job], ends: &[JobEnd], again: &str) -> Result<(), Stop> {
     let failed: Vec<(&Job, &Stop)> = jobs
         .iter()
         .zip(ends)

@@ -19,7 +19,7 @@ use toml::Table;
 
 /// A run with a folder of its own.
 #[derive(Clone, Debug)]
-pub struct PlannedRun {
+pub(crate) struct PlannedRun {
     /// Its seed.
     pub seed: u64,
     /// Its folder.
@@ -29,7 +29,7 @@ pub struct PlannedRun {
 
 /// How far a run has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunStage {
+pub(crate) enum RunStage {
     /// There is no snapshot: it is to begin.
     Missing,
     /// It has made so many environment steps, and can go on. Of files of older versions the number may not be known,
@@ -45,7 +45,7 @@ const SAVING: Duration = Duration::from_secs(60);
 impl PlannedRun {
     /// The run of a plan with this seed.
     #[must_use]
-    pub fn of(plan: &Rc<Plan>, seed: u64, folder: PathBuf) -> Self {
+    pub(crate) fn of(plan: &Rc<Plan>, seed: u64, folder: PathBuf) -> Self {
         Self { seed, folder, plan: plan.clone() }
     }
 
@@ -59,7 +59,7 @@ impl PlannedRun {
     ///
     /// # Errors
     /// [`Stop`] with code 2 if its folder holds a run with other settings, one that cannot go on, or cannot be read.
-    pub fn stage(&self) -> Result<RunStage, Stop> {
+    pub(crate) fn stage(&self) -> Result<RunStage, Stop> {
         let (path, length) = (self.folder.join(file::CONFIG), self.plan.setup.length());
         if !folder::is_started(&self.folder) || !path.exists() {
             return Ok(RunStage::Missing);
@@ -118,7 +118,7 @@ impl PlannedRun {
     ///
     /// # Errors
     /// [`Stop`] with code 2 if one still does after a minute, or with code 130 after Ctrl-C.
-    pub fn wait(&self) -> Result<(), Stop> {
+    pub(crate) fn wait(&self) -> Result<(), Stop> {
         let begin = Instant::now();
         let mut told = false;
         while folder::is_locked(&self.folder) {

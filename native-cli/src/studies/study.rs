@@ -3,9 +3,9 @@
 //! A pair's seeds are one job, stacked as rows of one program. What is there already is not made again: a study that
 //! was stopped or killed goes on by its own command.
 
-pub mod arguments;
-pub mod parts;
-pub mod summary;
+pub(crate) mod arguments;
+pub(crate) mod parts;
+pub(crate) mod summary;
 
 use crate::files::lock::Lock;
 use crate::folder::{self, default_name, links};
@@ -27,7 +27,7 @@ use std::rc::Rc;
 
 /// An algorithm on an environment, with its runs.
 #[derive(Debug)]
-pub struct StudyPart {
+pub(crate) struct StudyPart {
     /// Algorithm, environment and settings.
     pub plan: Rc<Plan>,
     /// A run per seed.
@@ -41,7 +41,7 @@ impl StudyPart {
     ///
     /// # Errors
     /// [`Stop`] with code 2 that names the pair, if it cannot be trained.
-    pub fn resolve(request: &Request, pair: &Pair, out: &Path) -> Result<Self, Stop> {
+    pub(crate) fn resolve(request: &Request, pair: &Pair, out: &Path) -> Result<Self, Stop> {
         let plan = Rc::new(Plan::resolve(&pair.request(request)).map_err(|stop| {
             let message = format!("{} on {}: {}", pair.algorithm, pair.env, stop.message);
             Stop { message, ..stop }
@@ -57,27 +57,27 @@ impl StudyPart {
     ///
     /// # Errors
     /// As [`PlannedRun::stage`].
-    pub fn look(&mut self) -> Result<(), Stop> {
+    pub(crate) fn look(&mut self) -> Result<(), Stop> {
         self.stages = self.runs.iter().map(PlannedRun::stage).collect::<Result<_, _>>()?;
         Ok(())
     }
 
     /// `cartpole · ppo`
     #[must_use]
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         format!("{} · {}", self.plan.setup.env.spec().name, self.plan.setup.algorithm.name)
     }
 
     /// The number of runs that have made all their steps.
     #[must_use]
-    pub fn finished(&self) -> usize {
+    pub(crate) fn finished(&self) -> usize {
         self.stages.iter().filter(|stage| **stage == RunStage::Finished).count()
     }
 
     /// Jobs that make what is missing, for runs that go on and for runs that begin: each kind is divided into at most
     /// so many `pieces`.
     #[must_use]
-    pub fn jobs(&self, pair: &Pair, out: &Path, common: &Common, pieces: usize) -> Vec<Job> {
+    pub(crate) fn jobs(&self, pair: &Pair, out: &Path, common: &Common, pieces: usize) -> Vec<Job> {
         let of = |begun: bool| -> Vec<&PlannedRun> {
             let all = self.runs.iter().zip(&self.stages);
             let wanted = all.filter(|(_, stage)| match stage {
@@ -118,7 +118,7 @@ impl StudyPart {
 ///
 /// # Errors
 /// [`Stop`] with code 2 that names the pair.
-pub fn check_apart(parts: &[StudyPart]) -> Result<(), Stop> {
+pub(crate) fn check_apart(parts: &[StudyPart]) -> Result<(), Stop> {
     for (number, part) in parts.iter().enumerate() {
         if parts[..number].iter().any(|other| other.name() == part.name()) {
             let message = format!("{} is there twice: two of the environments are the same one", part.name());
@@ -134,7 +134,7 @@ pub fn check_apart(parts: &[StudyPart]) -> Result<(), Stop> {
 ///
 /// # Errors
 /// [`Stop`] with code 2 that names the link.
-pub fn check_links<'a>(parts: impl IntoIterator<Item = &'a StudyPart>, out: &Path) -> Result<(), Stop> {
+pub(crate) fn check_links<'a>(parts: impl IntoIterator<Item = &'a StudyPart>, out: &Path) -> Result<(), Stop> {
     parts.into_iter().flat_map(|part| &part.runs).try_for_each(|run| {
         links::check_below(out, &run.folder)?;
         // A file in its place is told of by the training.
@@ -147,7 +147,7 @@ pub fn check_links<'a>(parts: impl IntoIterator<Item = &'a StudyPart>, out: &Pat
 ///
 /// # Errors
 /// [`Stop`] with code 2 if another process has them, or the folder `out` cannot be written.
-pub fn take(parts: &[StudyPart], out: &Path) -> Result<Vec<Lock>, Stop> {
+pub(crate) fn take(parts: &[StudyPart], out: &Path) -> Result<Vec<Lock>, Stop> {
     let places = parts.iter().map(|part| {
         let setup = &part.plan.setup;
         let seeds = Seeds::write(&setup.seeds).to_string().replace(['"', ' '], "");
@@ -170,7 +170,7 @@ fn fnv(text: &str) -> u64 {
 ///
 /// # Errors
 /// As [`folder::check_descriptors`].
-pub fn check_descriptors<'a>(parts: impl IntoIterator<Item = &'a StudyPart>) -> Result<(), Stop> {
+pub(crate) fn check_descriptors<'a>(parts: impl IntoIterator<Item = &'a StudyPart>) -> Result<(), Stop> {
     folder::check_descriptors(parts.into_iter().map(|part| part.runs.len()).max().unwrap_or(0))
 }
 
@@ -178,7 +178,7 @@ pub fn check_descriptors<'a>(parts: impl IntoIterator<Item = &'a StudyPart>) -> 
 ///
 /// # Errors
 /// As [`PlannedRun::wait`].
-pub fn settle<'a>(parts: impl IntoIterator<Item = &'a StudyPart>) -> Result<(), Stop> {
+pub(crate) fn settle<'a>(parts: impl IntoIterator<Item = &'a StudyPart>) -> Result<(), Stop> {
     parts.into_iter().flat_map(|part| &part.runs).try_for_each(PlannedRun::wait)
 }
 
@@ -187,7 +187,7 @@ pub fn settle<'a>(parts: impl IntoIterator<Item = &'a StudyPart>) -> Result<(), 
 /// # Errors
 /// [`Stop`] with code 2 before anything is trained, if something is to be changed in the command; with the code of the
 /// first training that failed, after the others are done.
-pub fn train(args: &TrainArgs, pairs: &[Pair]) -> Result<(), Stop> {
+pub(crate) fn train(args: &TrainArgs, pairs: &[Pair]) -> Result<(), Stop> {
     if args.run.from.is_some() && pairs.len() > 1 {
         let message = "--from: the parameters of one run fit one algorithm on one environment";
         return Err(Stop::user(message).hint("begin each pair with its own --from, in a command of its own"));

@@ -4,13 +4,13 @@
 //! A trial is a study of one pair: its runs lie in a folder of their own, and what is there is not made again. Which
 //! trials go on is found out from their metrics each time, so that a sweep which was killed goes on to the same bytes.
 
-pub mod coordinates;
-pub mod file;
-pub mod halving;
-pub mod random;
-pub mod score;
+pub(crate) mod coordinates;
+pub(crate) mod file;
+pub(crate) mod halving;
+pub(crate) mod random;
+pub(crate) mod score;
 mod stacks;
-pub mod trial;
+pub(crate) mod trial;
 
 use crate::outcome::{NON_FINITE, Stop};
 use crate::ranks;
@@ -29,7 +29,7 @@ use trial::Trial;
 
 /// How a sweep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SweepEnd {
+pub(crate) enum SweepEnd {
     /// All trials have come as far as they go.
     Done,
     /// It was stopped, and goes on by its command.
@@ -42,7 +42,7 @@ pub enum SweepEnd {
 /// # Errors
 /// [`Stop`] with the code of a training that failed for another reason than a value that is not finite: such a trial
 /// counts as the worst, and the sweep goes on.
-pub fn run(
+pub(crate) fn run(
     file: &SweepFile,
     trials: &mut [Trial],
     scorer: &Scorer,

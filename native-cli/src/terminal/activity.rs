@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// A piece of work that takes time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
+pub(crate) enum Work {
     /// Reading, planning and drawing first parameters. Nothing has been written.
     SettingUp,
     /// Showing a run that another process makes. Nothing is written.
@@ -25,7 +25,7 @@ pub enum Work {
 impl Work {
     /// In words: `the iteration from step 8 192 on`.
     #[must_use]
-    pub fn name(self) -> String {
+    pub(crate) fn name(self) -> String {
         match self {
             Work::SettingUp => "setting up".to_owned(),
             Work::Watching => "watching".to_owned(),
@@ -39,7 +39,7 @@ impl Work {
 
 /// The work of the moment, and how to ask it to stop.
 #[derive(Debug)]
-pub struct Now {
+pub(crate) struct Now {
     /// The work that is being done.
     pub work: Work,
     since: Option<Instant>,
@@ -51,18 +51,18 @@ pub struct Now {
 static NOW: Mutex<Now> = Mutex::new(Now { work: Work::SettingUp, since: None, interrupts: Vec::new(), stopped: false });
 
 /// The work of the moment. It does not change as long as the guard is kept.
-pub fn now() -> MutexGuard<'static, Now> {
+pub(crate) fn now() -> MutexGuard<'static, Now> {
     NOW.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Notes that other work begins.
-pub fn begin(work: Work) {
+pub(crate) fn begin(work: Work) {
     let mut now = now();
     (now.work, now.since) = (work, Some(Instant::now()));
 }
 
 /// Work on a device is stopped by [`Now::stop`] from here on.
-pub fn watch(interrupt: Interrupt) {
+pub(crate) fn watch(interrupt: Interrupt) {
     let mut now = now();
     if now.stopped {
         interrupt.ask();
@@ -74,19 +74,19 @@ pub fn watch(interrupt: Interrupt) {
 impl Now {
     /// How long it has taken.
     #[must_use]
-    pub fn elapsed(&self) -> Duration {
+    pub(crate) fn elapsed(&self) -> Duration {
         self.since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
     /// Asks programs to stop in their middle.
-    pub fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         self.stopped = true;
         self.interrupts.iter().for_each(Interrupt::ask);
     }
 
     /// In words: `the iteration from step 8 192 on: 0:42, part 3 of 9, step 12 of 40`.
     #[must_use]
-    pub fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let runs = matches!(self.work, Work::Iteration(_) | Work::Evaluation(_));
         let reached = self.interrupts.first().filter(|_| runs).map(Interrupt::reached).unwrap_or_default();
         format!("{}: {}{}", self.work.name(), duration(self.elapsed().as_secs_f64()), of_program(reached))

@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// The flag that makes lines of JSON of results.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
-pub struct JsonArgs {
+pub(crate) struct JsonArgs {
     /// Write results to standard output as JSON, an object on each line; lines for people go to standard error
     #[arg(long)]
     pub json: bool,
@@ -19,7 +19,7 @@ impl JsonArgs {
     ///
     /// # Errors
     /// [`Stop`] with code 2 if two results would go to the same place.
-    pub fn reserve<'a>(self, files: impl IntoIterator<Item = &'a Path>) -> Result<(), Stop> {
+    pub(crate) fn reserve<'a>(self, files: impl IntoIterator<Item = &'a Path>) -> Result<(), Stop> {
         let files: Vec<&Path> = files.into_iter().collect();
         if self.json && files.iter().any(|path| output::is_stdout(path)) {
             let message = "--json writes to standard output, which is to hold a file already";
@@ -32,7 +32,7 @@ impl JsonArgs {
     ///
     /// # Errors
     /// [`Stop`] with code 1 if the line cannot be written; a reader that went away is no error.
-    pub fn write(self, line: &impl Serialize) -> Result<(), Stop> {
+    pub(crate) fn write(self, line: &impl Serialize) -> Result<(), Stop> {
         if self.json { output::write(Path::new("-"), text(line)?.as_bytes()) } else { Ok(()) }
     }
 
@@ -40,7 +40,7 @@ impl JsonArgs {
     ///
     /// # Errors
     /// As [`JsonArgs::write`].
-    pub fn write_notes<'a>(self, notes: impl IntoIterator<Item = &'a String>) -> Result<(), Stop> {
+    pub(crate) fn write_notes<'a>(self, notes: impl IntoIterator<Item = &'a String>) -> Result<(), Stop> {
         notes.into_iter().try_for_each(|note| self.write(&note_line(note)))
     }
 
@@ -48,7 +48,7 @@ impl JsonArgs {
     ///
     /// # Errors
     /// As [`JsonArgs::write`].
-    pub fn write_file(self, path: &Path) -> Result<(), Stop> {
+    pub(crate) fn write_file(self, path: &Path) -> Result<(), Stop> {
         self.write(&CommonLine::File { path: path.display().to_string() })
     }
 }

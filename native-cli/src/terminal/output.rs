@@ -22,13 +22,13 @@ static JSON: AtomicBool = AtomicBool::new(false);
 static FAILED: OnceLock<String> = OnceLock::new();
 
 /// Prints the lines of a text that this program has made of several.
-pub fn say_text(text: &str) {
+pub(crate) fn say_text(text: &str) {
     text.lines().for_each(say);
 }
 
 /// Prints a line to stdout, or to stderr where stdout carries a file; a closed pipe (`| head`) is no reason to stop.
 /// All paths that are shown go through here or [`report`](crate::outcome::report), on one line.
-pub fn say(line: &str) {
+pub(crate) fn say(line: &str) {
     let line = one_line(line);
     if TAKEN.load(Ordering::Relaxed) {
         let _ = writeln!(io::stderr(), "{line}");
@@ -38,19 +38,19 @@ pub fn say(line: &str) {
 }
 
 /// From here on standard output carries objects of JSON, and lines for people go to standard error.
-pub fn take_json() {
+pub(crate) fn take_json() {
     JSON.store(true, Ordering::Relaxed);
     TAKEN.store(true, Ordering::Relaxed);
 }
 
 /// Tells whether objects of JSON are asked for.
 #[must_use]
-pub fn is_json() -> bool {
+pub(crate) fn is_json() -> bool {
     JSON.load(Ordering::Relaxed)
 }
 
 /// Prints an object as a line of standard output at once, if lines of JSON are asked for: somebody may wait for it.
-pub fn say_line(object: &impl Serialize) {
+pub(crate) fn say_line(object: &impl Serialize) {
     if is_json()
         && let Ok(text) = serde_json::to_string(object)
     {
@@ -72,7 +72,7 @@ fn note(result: io::Result<()>) {
 ///
 /// # Errors
 /// As [`check`].
-pub fn printed(result: io::Result<()>) -> Result<(), Stop> {
+pub(crate) fn printed(result: io::Result<()>) -> Result<(), Stop> {
     note(result);
     check()
 }
@@ -81,7 +81,7 @@ pub fn printed(result: io::Result<()>) -> Result<(), Stop> {
 ///
 /// # Errors
 /// [`Stop`] with code 1 if a line could not be written, as on a full disk.
-pub fn check() -> Result<(), Stop> {
+pub(crate) fn check() -> Result<(), Stop> {
     note(io::stdout().flush());
     match FAILED.get() {
         Some(error) => Err(Stop::failure(format!("cannot write to standard output: {error}"))
@@ -92,7 +92,7 @@ pub fn check() -> Result<(), Stop> {
 
 /// Tells whether `path` means standard output: `-`, or its name on Unix.
 #[must_use]
-pub fn is_stdout(path: &Path) -> bool {
+pub(crate) fn is_stdout(path: &Path) -> bool {
     ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
 }
 
@@ -100,7 +100,7 @@ pub fn is_stdout(path: &Path) -> bool {
 ///
 /// # Errors
 /// [`Stop`] with code 2 if two of them do, or if two of them name the same file.
-pub fn reserve<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(), Stop> {
+pub(crate) fn reserve<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(), Stop> {
     let (streams, files): (Vec<&Path>, Vec<&Path>) = paths.into_iter().partition(|path| is_stdout(path));
     let mut places = HashSet::new();
     for path in files.into_iter().filter(|path| !path.exists() || path.is_file()) {
@@ -127,7 +127,7 @@ pub fn reserve<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(), Stop
 ///
 /// # Errors
 /// [`Stop`] with code 2 that names the file.
-pub fn spare_runs<'a>(paths: impl IntoIterator<Item = &'a Path>, force: bool) -> Result<(), Stop> {
+pub(crate) fn spare_runs<'a>(paths: impl IntoIterator<Item = &'a Path>, force: bool) -> Result<(), Stop> {
     let files: Vec<&Path> = paths.into_iter().filter(|path| !is_stdout(path)).collect();
     files.iter().try_for_each(|path| links::check_result(path))?;
     match files.into_iter().find(|path| !force && folder::is_of_run(path)) {
@@ -143,7 +143,7 @@ pub fn spare_runs<'a>(paths: impl IntoIterator<Item = &'a Path>, force: bool) ->
 ///
 /// # Errors
 /// [`Stop`] with code 2 that names the link.
-pub fn place(named: Option<&Path>, usual: &str) -> Result<PathBuf, Stop> {
+pub(crate) fn place(named: Option<&Path>, usual: &str) -> Result<PathBuf, Stop> {
     match named {
         Some(named) => Ok(named.to_owned()),
         None => links::check_unnamed(Path::new(usual)).map(|()| usual.into()),
@@ -155,7 +155,7 @@ pub fn place(named: Option<&Path>, usual: &str) -> Result<PathBuf, Stop> {
 ///
 /// # Errors
 /// As [`write()`].
-pub fn write_own(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
+pub(crate) fn write_own(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
     links::check_unnamed(path)?;
     atomic::write(path, bytes).map_err(|error| cannot_write(path, &error))
 }
@@ -165,7 +165,7 @@ pub fn write_own(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
 ///
 /// # Errors
 /// [`Stop`] with code 2, or with code 1 on a full disk, that names the path.
-pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
     if is_stdout(path) {
         note(io::stdout().write_all(bytes).and_then(|()| io::stdout().flush()));
         return check();
@@ -180,7 +180,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
 
 /// A file that the user named cannot be written: why, and what to do.
 #[must_use]
-pub fn cannot_write(path: &Path, error: &io::Error) -> Stop {
+pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Stop {
     let message = format!("cannot write {}: {error}", path.display());
     match error.kind() {
         // A full disk is no mistake in the command.
@@ -197,7 +197,7 @@ pub fn cannot_write(path: &Path, error: &io::Error) -> Stop {
 }
 
 /// Says that a file was written, with what is in it; of standard output there is nothing to say.
-pub fn say_written(path: &Path, what: &str) {
+pub(crate) fn say_written(path: &Path, what: &str) {
     if !is_stdout(path) {
         say(&format!("wrote {}{what}", path.display()));
     }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 /// The progress that is shown at one moment.
 #[derive(Clone, Copy, Debug)]
-pub struct Report {
+pub(crate) struct Report {
     /// Environment steps made, of one seed in the mean.
     pub steps: u64,
     /// Mean return of recent episodes; NaN before the first has ended.
@@ -23,7 +23,7 @@ pub struct Report {
 }
 
 /// Shows how far a training run is.
-pub struct Progress {
+pub(crate) struct Progress {
     bar: Option<ProgressBar>,
     total: u64,
     seeds: u64,
@@ -51,7 +51,7 @@ pub(crate) const BAR: usize = 12;
 impl Progress {
     /// Starts at `done` of `total` environment steps per seed, for `seeds` stacked seeds.
     #[must_use]
-    pub fn new(done: u64, total: u64, seeds: u64) -> Self {
+    pub(crate) fn new(done: u64, total: u64, seeds: u64) -> Self {
         let bar = (std::io::stderr().is_terminal() && !is_json()).then(|| {
             let target = ProgressDrawTarget::stderr_with_hz(12);
             let bar = ProgressBar::with_draw_target(Some(total), target);
@@ -78,7 +78,7 @@ impl Progress {
     }
 
     /// Sets the number of steps in all, which may become clear only on the way.
-    pub fn set_total(&mut self, total: u64) {
+    pub(crate) fn set_total(&mut self, total: u64) {
         if total != self.total {
             self.total = total;
             self.bar.iter().for_each(|bar| bar.set_length(total));
@@ -86,7 +86,7 @@ impl Progress {
     }
 
     /// Shows a report: on a terminal always, otherwise at each tenth of the run or after half a minute of silence.
-    pub fn update(&mut self, report: Report) {
+    pub(crate) fn update(&mut self, report: Report) {
         let now = Instant::now();
         while self.recent.len() > 2 && now - self.recent[1].0 > WINDOW {
             self.recent.pop_front();
@@ -132,7 +132,7 @@ impl Progress {
     }
 
     /// Puts a line with the last report in the place of the bar.
-    pub fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }

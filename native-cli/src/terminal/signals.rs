@@ -16,7 +16,7 @@ static SINCE: OnceLock<Instant> = OnceLock::new();
 /// Installs the handler (SIGINT, SIGTERM and SIGHUP; console events on Windows). A second call changes nothing.
 ///
 /// The handler itself only sets flags and says what is waited for: snapshots are never written from within it.
-pub fn install() {
+pub(crate) fn install() {
     // Without a handler Ctrl-C ends the process at once, and the last snapshot is still there.
     if let Err(error) = ctrlc::set_handler(pressed)
         && !matches!(error, ctrlc::Error::MultipleHandlers)
@@ -26,7 +26,7 @@ pub fn install() {
 }
 
 /// Takes no notice of Ctrl-C, which is for another process to decide on.
-pub fn ignore() {
+pub(crate) fn ignore() {
     // Without a handler it ends this process, and with it the others.
     let _ = ctrlc::set_handler(|| {});
 }
@@ -34,7 +34,7 @@ pub fn ignore() {
 /// Makes writing beyond `ulimit -f` an error of the file instead of the end of the process, for this thread and those
 /// that it starts.
 #[cfg(unix)]
-pub fn hold_file_size() {
+pub(crate) fn hold_file_size() {
     use nix::sys::signal::{SigSet, Signal};
     let mut held = SigSet::empty();
     held.add(Signal::SIGXFSZ);
@@ -92,7 +92,7 @@ const FURTHER: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(30)]
 
 /// Takes each byte of standard input as a Ctrl-C, and its end too: another program stops this one by it, and this one
 /// stops when that one has ended, however it did.
-pub fn follow_input() {
+pub(crate) fn follow_input() {
     std::thread::spawn(|| {
         let mut input = std::io::stdin().lock();
         let mut byte = [0];
@@ -118,24 +118,24 @@ fn tell(line: &str) {
 
 /// Tells whether a stop within what runs was asked for.
 #[must_use]
-pub fn stop_within_asked() -> bool {
+pub(crate) fn stop_within_asked() -> bool {
     PRESSED.load(Ordering::SeqCst) > 1
 }
 
 /// How long ago a stop was asked for first; zero where none was.
 #[must_use]
-pub fn waited() -> Duration {
+pub(crate) fn waited() -> Duration {
     SINCE.get().map_or(Duration::ZERO, Instant::elapsed)
 }
 
 /// The number of times that a stop was asked for.
 #[must_use]
-pub fn presses() -> usize {
+pub(crate) fn presses() -> usize {
     PRESSED.load(Ordering::SeqCst)
 }
 
 /// Tells whether a stop was asked for.
 #[must_use]
-pub fn stop_asked() -> bool {
+pub(crate) fn stop_asked() -> bool {
     PRESSED.load(Ordering::SeqCst) > 0
 }

@@ -13,7 +13,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Work that has taken less is not talked about on a terminal.
 const LONG: Duration = Duration::from_secs(2);
 /// The longest silence without a terminal.
-pub const SILENCE: Duration = Duration::from_secs(30);
+pub(crate) const SILENCE: Duration = Duration::from_secs(30);
 /// The longest silence before training, where a user wants to know whether anything happens at all.
 const SETTING_UP: Duration = Duration::from_secs(2);
 
@@ -22,7 +22,7 @@ type Show = Box<dyn Fn(&str) + Send>;
 
 /// A thread that looks at the work from time to time, until this is dropped.
 #[derive(Debug)]
-pub struct Ticker {
+pub(crate) struct Ticker {
     stop: Arc<(Mutex<bool>, Condvar)>,
     /// Milliseconds from `start` to the last line.
     spoke: Arc<AtomicU64>,
@@ -33,7 +33,7 @@ pub struct Ticker {
 impl Ticker {
     /// Shows long work on a terminal by `show`, otherwise in a line after each half minute of silence.
     #[must_use]
-    pub fn new(show: Option<Show>) -> Self {
+    pub(crate) fn new(show: Option<Show>) -> Self {
         let (stop, spoke, start) =
             (Arc::new((Mutex::new(false), Condvar::new())), Arc::new(AtomicU64::new(0)), Instant::now());
         let (ends, last) = (stop.clone(), spoke.clone());
@@ -66,7 +66,7 @@ impl Ticker {
     }
 
     /// Notes that something was shown.
-    pub fn spoke(&self) {
+    pub(crate) fn spoke(&self) {
         self.spoke.store(self.start.elapsed().as_millis() as u64, Ordering::Relaxed);
     }
 }

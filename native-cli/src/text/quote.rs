@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 /// cannot be typed, such as control characters and bytes that are no text, is written in `$'…'`, which
 /// bash, zsh and ksh turn into the same bytes again.
 #[must_use]
-pub fn shell_quote(argument: impl AsRef<OsStr>) -> String {
+pub(crate) fn shell_quote(argument: impl AsRef<OsStr>) -> String {
     let bytes = argument.as_ref().as_encoded_bytes();
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
     match std::str::from_utf8(bytes) {

@@ -14,7 +14,7 @@ use toml::Value;
 
 /// Arguments of `quickstudy train`.
 #[derive(Debug, clap::Args)]
-pub struct TrainArgs {
+pub(crate) struct TrainArgs {
     /// Settings of the run.
     #[command(flatten)]
     pub run: RunSettings,
@@ -101,7 +101,7 @@ pub struct TrainArgs {
 }
 
 impl TrainArgs {
-    pub fn pace(&self, run: &RunSettings, setup: &Setup) -> Pace {
+    pub(crate) fn pace(&self, run: &RunSettings, setup: &Setup) -> Pace {
         Pace {
             save_every: Duration::from_secs_f64(self.save_every),
             eval_every: run.eval_every(setup),

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 /// A snapshot in the folder `snapshots` of a run.
 #[derive(Clone, Debug)]
-pub struct Kept {
+pub(super) struct Kept {
     path: PathBuf,
     run: PathBuf,
 }
@@ -25,7 +25,7 @@ impl Kept {
     ///
     /// # Errors
     /// [`Stop`] with code 2 if it lies elsewhere.
-    pub fn find(path: &Path) -> Result<Self, Stop> {
+    pub(super) fn find(path: &Path) -> Result<Self, Stop> {
         let real = fs::canonicalize(path).map_err(|error| cannot("read", path, &error))?;
         let run = real.parent().filter(|folder| folder.ends_with(file::KEPT)).and_then(Path::parent);
         match run.filter(|run| run.join(file::CONFIG).is_file()) {
@@ -44,13 +44,13 @@ impl Kept {
 
     /// Where it is.
     #[must_use]
-    pub fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
     /// The folder of its run.
     #[must_use]
-    pub fn run(&self) -> &Path {
+    pub(super) fn run(&self) -> &Path {
         &self.run
     }
 
@@ -60,7 +60,7 @@ impl Kept {
     ///
     /// # Errors
     /// [`Stop`] with code 2 if the folder holds a run, with code 1 if it cannot be written.
-    pub fn begin(&self, made: u64, out: Option<&Path>, several: bool) -> Result<RunFolder, Stop> {
+    pub(super) fn begin(&self, made: u64, out: Option<&Path>, several: bool) -> Result<RunFolder, Stop> {
         let real = fs::canonicalize(&self.run).map_err(|error| cannot("read", &self.run, &error))?;
         let name = real.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let name = format!("{name}-from-{made}");
@@ -85,7 +85,7 @@ impl Kept {
     ///
     /// # Errors
     /// [`Stop`] with code 2 if a file of the run cannot be read, with code 1 if one cannot be written.
-    pub fn copy(&self, folder: &RunFolder, made: u64, config: &str) -> Result<(), Stop> {
+    pub(super) fn copy(&self, folder: &RunFolder, made: u64, config: &str) -> Result<(), Stop> {
         // The policy before the rows: those of its evaluation are on the disk before it, also where the run goes on
         // meanwhile.
         let best = self.copied(file::BEST)?;
@@ -120,7 +120,7 @@ impl Kept {
     ///
     /// # Errors
     /// [`Stop`] with code 1 if it cannot be removed.
-    pub fn end(folder: &RunFolder) -> Result<(), Stop> {
+    pub(super) fn end(folder: &RunFolder) -> Result<(), Stop> {
         folder.remove(file::COPYING)
     }
 

@@ -12,14 +12,14 @@ use std::rc::Rc;
 
 /// A session that other ranks train with this one.
 #[derive(Debug)]
-pub struct Led<'a> {
+pub(crate) struct Led<'a> {
     session: &'a mut Session,
     team: Rc<Team>,
 }
 
 impl<'a> Led<'a> {
     /// Lets the other ranks make their sessions: from these snapshots if there are some, otherwise as the command says.
-    pub fn begin(session: &'a mut Session, team: Rc<Team>, snapshots: &[Vec<u8>], debug: bool) -> Self {
+    pub(crate) fn begin(session: &'a mut Session, team: Rc<Team>, snapshots: &[Vec<u8>], debug: bool) -> Self {
         let parts: Vec<&[u8]> = snapshots.iter().map(Vec::as_slice).collect();
         let first = match snapshots {
             [] => Order::Begin { debug },
@@ -34,7 +34,7 @@ impl<'a> Led<'a> {
     }
 
     /// Ends the training of all ranks.
-    pub fn end(self) {
+    pub(crate) fn end(self) {
         order(&self.team, &Order::Leave, &[]);
     }
 }

@@ -14,7 +14,7 @@ use quickstudy_core::train::{Own, Saved, Session};
 use std::rc::Rc;
 
 /// Said where a run goes on in other episodes than those in which it stopped.
-pub const NEW_EPISODES: &str = "note: the environment cannot save where it is in its episodes, so that new ones begin; \
+pub(crate) const NEW_EPISODES: &str = "note: the environment cannot save where it is in its episodes, so that new ones begin; \
      resuming again gives the same";
 
 /// A session and the runs of its seeds.

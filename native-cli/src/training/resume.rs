@@ -29,7 +29,7 @@ use std::path::PathBuf;
 use toml::Table;
 
 /// Resumes the folders together where their snapshots allow it, otherwise one after the other.
-pub fn resume(args: &TrainArgs) -> Result<(), Stop> {
+pub(crate) fn resume(args: &TrainArgs) -> Result<(), Stop> {
     activity::begin(Work::SettingUp);
     let paths = named(args)?;
     folder::check_descriptors(paths.len())?;

@@ -20,9 +20,9 @@ use crate::terminal::output::say;
 use crate::terminal::progress::{Progress, Report};
 use quickstudy_core::env::Classes;
 use quickstudy_core::train::{Episode, Evaluation, Ring};
-pub use resume_hint::resume_command;
+pub(crate) use resume_hint::resume_command;
 use resume_hint::with_resume_hint;
-pub use saving::save_first;
+pub(crate) use saving::save_first;
 use saving::{Changed, save, save_changed};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -33,10 +33,10 @@ const SPEED: &str = "time/sps";
 /// Makes the policy's snapshot of one seed from a copy of the state.
 ///
 /// It fails with code 1.
-pub type Encode<'a> = Box<dyn Fn(usize) -> Result<Vec<u8>, Stop> + 'a>;
+pub(crate) type Encode<'a> = Box<dyn Fn(usize) -> Result<Vec<u8>, Stop> + 'a>;
 
 /// A copy of the state of all seeds, of which snapshots are made.
-pub trait Copied {
+pub(crate) trait Copied {
     /// The snapshot of one seed in parts: rows of its replay memory that are new go into segments, all else is the
     /// file.
     ///
@@ -51,7 +51,7 @@ pub trait Copied {
 }
 
 /// A training session of one or several stacked seeds, as the loop needs it.
-pub trait Training {
+pub(crate) trait Training {
     /// Runs one iteration; returns the number, from 0, of each seed that made it, and its row, with
     /// [`ENV_STEPS`](crate::metrics::ENV_STEPS). Seeds that are done make none.
     ///
@@ -292,7 +292,7 @@ fn go_back(folder: &RunFolder, config: &str, env_steps: u64) -> Result<(MetricsL
 ///
 /// # Errors
 /// [`Stop`] with code 1 if the metrics files cannot be read or written.
-pub fn mend(folder: &RunFolder, env_steps: u64) -> Result<(), Stop> {
+pub(crate) fn mend(folder: &RunFolder, env_steps: u64) -> Result<(), Stop> {
     let config = crate::files::reading::read_own_text(&folder.join(file::CONFIG)).unwrap_or_default();
     go_back(folder, &String::from_utf8_lossy(&config), env_steps).map(|_| ())
 }
@@ -310,7 +310,7 @@ pub enum End {
 ///
 /// # Errors
 /// [`Stop`] with code 1 (failure) or 3 (non-finite value), with a hint how to continue from the last snapshot.
-pub fn run(
+pub(crate) fn run(
     session: &mut dyn Training,
     runs: &mut [SeedRun],
     pace: Pace,

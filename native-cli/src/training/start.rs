@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Trains a new run of each seed, stacked.
-pub fn start(args: &TrainArgs) -> Result<(), Stop> {
+pub(crate) fn start(args: &TrainArgs) -> Result<(), Stop> {
     let mut plan = Plan::resolve(&args.request())?;
     if args.print_config {
         output::say_text(&plan.config_toml(plan.setup.seeds[0]));
@@ -72,7 +72,7 @@ pub fn start(args: &TrainArgs) -> Result<(), Stop> {
 }
 
 /// Finds what cannot be evaluated before a folder is made or changed, and not after a tenth of the training.
-pub fn prepare(session: &mut Session, pace: &Pace) -> Result<(), Stop> {
+pub(crate) fn prepare(session: &mut Session, pace: &Pace) -> Result<(), Stop> {
     if pace.eval_every == 0 {
         return Ok(());
     }
@@ -121,7 +121,7 @@ fn open_folders(args: &TrainArgs, setup: &Setup) -> Result<Vec<RunFolder>, Stop>
 }
 
 /// Says what is trained, and where.
-pub fn headline(setup: &Setup, device: &str, folders: Vec<String>) {
+pub(crate) fn headline(setup: &Setup, device: &str, folders: Vec<String>) {
     let line = TrainLine::Training {
         algorithm: setup.algorithm.name.to_owned(),
         environment: setup.env.spec().name.clone(),
@@ -140,17 +140,17 @@ pub fn headline(setup: &Setup, device: &str, folders: Vec<String>) {
 }
 
 /// The run folders, as they are shown.
-pub fn folders_of(runs: &[SeedRun]) -> Vec<String> {
+pub(crate) fn folders_of(runs: &[SeedRun]) -> Vec<String> {
     runs.iter().map(|run| run.folder.path().display().to_string()).collect()
 }
 
 /// The heading of a run's learning curve.
-pub fn title(setup: &Setup, seed: u64) -> String {
+pub(crate) fn title(setup: &Setup, seed: u64) -> String {
     format!("{} · {} · seed {seed}", setup.env.spec().name, setup.algorithm.name)
 }
 
 /// Writes `command.txt` and `version.json`.
-pub fn record(folder: &RunFolder, args: &TrainArgs, device: &Device, env_steps: u64) -> Result<(), Stop> {
+pub(crate) fn record(folder: &RunFolder, args: &TrainArgs, device: &Device, env_steps: u64) -> Result<(), Stop> {
     // A command for people, also where another one of this program gave it.
     let of_parent = |argument: &OsString| args.follow_input && (argument == "--json" || argument == "--follow-input");
     let arguments: Vec<OsString> = std::env::args_os().filter(|argument| !of_parent(argument)).collect();
@@ -159,7 +159,7 @@ pub fn record(folder: &RunFolder, args: &TrainArgs, device: &Device, env_steps: 
 }
 
 /// Trains until all steps are made or a stop is asked for, and says how the runs ended.
-pub fn train(args: &TrainArgs, session: Session, runs: Vec<SeedRun>, pace: Pace) -> Result<(), Stop> {
+pub(crate) fn train(args: &TrainArgs, session: Session, runs: Vec<SeedRun>, pace: Pace) -> Result<(), Stop> {
     let all_made = |session: &Session| (0..runs.len()).map(|index| session.steps_made(index)).sum::<u64>();
     let (start, before) = (Instant::now(), all_made(&session));
     let mut recorded = RecordedSession { session, runs, debug: args.debug };
@@ -195,7 +195,7 @@ pub fn train(args: &TrainArgs, session: Session, runs: Vec<SeedRun>, pace: Pace)
 }
 
 /// The environment steps that so many seeds have made: `5 120`, or `4 800 to 5 120`.
-pub fn steps_of(session: &Session, seeds: usize) -> String {
+pub(crate) fn steps_of(session: &Session, seeds: usize) -> String {
     let made = || (0..seeds).map(|index| session.steps_made(index));
     let [least, most] = [made().min(), made().max()].map(|steps| grouped(steps.unwrap_or(0)));
     if least == most { least } else { format!("{least} to {most}") }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// [`Stop`] with code 2 if one of them cannot be read, or its networks are others.
-pub fn begin_with(session: &mut Session, from: &[PathBuf]) -> Result<Vec<PathBuf>, Stop> {
+pub(crate) fn begin_with(session: &mut Session, from: &[PathBuf]) -> Result<Vec<PathBuf>, Stop> {
     if from.is_empty() {
         return Ok(Vec::new());
     }

@@ -55,7 +55,7 @@ Examples:
   quickstudy adapt runs/bandit-rl2-ppo-s0 --n-exploration-eps 10 \\
       --n-test-episodes 10 --n-test-tasks 5
   quickstudy adapt runs/point-corner-promp-s0 --json   an object on each line")]
-pub struct AdaptArgs {
+pub(crate) struct AdaptArgs {
     /// Run folder, or a snapshot file
     #[arg(value_name = "DIR")]
     pub run: PathBuf,
@@ -112,7 +112,7 @@ pub struct AdaptArgs {
 /// # Errors
 /// [`Stop`] with code 2 if there is no such snapshot, its policy does not adapt or a file cannot be
 /// written; with code 1 if adaptation fails.
-pub fn run(args: &AdaptArgs) -> Result<(), Stop> {
+pub(crate) fn run(args: &AdaptArgs) -> Result<(), Stop> {
     args.python.set();
     args.json.reserve([])?;
     let path = folder::policy(&args.run, args.last, args.best)?;

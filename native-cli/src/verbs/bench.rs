@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 /// Arguments of `quickstudy bench`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = help())]
-pub struct BenchArgs {
+pub(crate) struct BenchArgs {
     /// Only this part [default: environments and training]
     #[arg(value_enum)]
     pub part: Option<BenchPart>,
@@ -108,7 +108,7 @@ fn lines() -> usize {
 
 /// Parts of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum BenchPart {
+pub(crate) enum BenchPart {
     /// Environments alone with random actions, on one core
     Environments,
     /// Training, updates included
@@ -123,7 +123,7 @@ pub enum BenchPart {
 ///
 /// # Errors
 /// [`Stop`] with code 2 for an unknown environment; with code 1 or 3 if training fails.
-pub fn run(args: &BenchArgs) -> Result<(), Stop> {
+pub(crate) fn run(args: &BenchArgs) -> Result<(), Stop> {
     args.python.set();
     args.json.reserve([])?;
     if !(args.seconds > 0.0 && args.seconds < 3600.0) {

@@ -34,7 +34,7 @@ Examples:
   quickstudy compare runs/* --by gamma          an experiment for each gamma
   quickstudy compare runs/* --metric rollout/ep_return_mean
   quickstudy compare runs/* --json | jq .       a JSON object on each line")]
-pub struct CompareArgs {
+pub(crate) struct CompareArgs {
     /// Run folders, or folders in which they lie, however deep
     #[arg(required = true, value_name = "DIR")]
     pub folders: Vec<PathBuf>,
@@ -68,7 +68,7 @@ pub struct CompareArgs {
 
 /// A format of comparisons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum ReportFormat {
+pub(crate) enum ReportFormat {
     /// Tables for a terminal
     Text,
     /// Tables in Markdown
@@ -105,7 +105,7 @@ const RESAMPLES: u64 = 1_000_000;
 /// # Errors
 /// [`Stop`] with code 2 if a folder holds no run, a run lacks the metric, no run has a value, there is no such baseline
 /// or key, or the file cannot be written.
-pub fn run(args: &CompareArgs) -> Result<(), Stop> {
+pub(crate) fn run(args: &CompareArgs) -> Result<(), Stop> {
     let format = format(args)?;
     let out = args.out.as_deref().filter(|path| !output::is_stdout(path));
     if args.resamples > RESAMPLES {

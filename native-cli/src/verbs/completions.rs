@@ -20,7 +20,7 @@ Examples:
   quickstudy completions zsh > ~/.zfunc/_quickstudy      with ~/.zfunc in fpath
   quickstudy completions fish > ~/.config/fish/completions/quickstudy.fish
   quickstudy completions powershell >> $PROFILE")]
-pub struct CompletionsArgs {
+pub(crate) struct CompletionsArgs {
     /// The shell that reads it
     #[arg(value_name = "SHELL", value_enum)]
     pub shell: Shell,
@@ -30,7 +30,7 @@ pub struct CompletionsArgs {
 ///
 /// # Errors
 /// [`Stop`] if standard output cannot be written.
-pub fn run(args: &CompletionsArgs, command: clap::Command) -> Result<(), Stop> {
+pub(crate) fn run(args: &CompletionsArgs, command: clap::Command) -> Result<(), Stop> {
     let mut command = command.mut_subcommands(|verb| verb.mut_args(with_names));
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, program::name(), &mut script);

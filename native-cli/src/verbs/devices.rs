@@ -18,7 +18,7 @@ Examples:
   quickstudy devices --json                  a JSON object on each line
   quickstudy train ppo --env cartpole --device gpu:0
   QUICKSTUDY_ISA=avx2 quickstudy train ppo --env cartpole   as without AVX-512")]
-pub struct DevicesArgs {
+pub(crate) struct DevicesArgs {
     /// Results as lines of JSON
     #[command(flatten)]
     pub json: JsonArgs,
@@ -28,7 +28,7 @@ pub struct DevicesArgs {
 ///
 /// # Errors
 /// [`Stop`] with code 2 if `QUICKSTUDY_ISA` names no instruction set of this processor.
-pub fn run(args: &DevicesArgs) -> Result<(), Stop> {
+pub(crate) fn run(args: &DevicesArgs) -> Result<(), Stop> {
     let json = args.json;
     json.reserve([])?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);

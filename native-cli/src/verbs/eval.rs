@@ -50,7 +50,7 @@ Examples:
   quickstudy eval runs/cartpole-ppo-s0 --gif episode.gif
   quickstudy eval runs/point-robot-pearl-s0 --episodes 5 --gif five.gif --fps 10
   quickstudy eval runs --json | jq .return_mean   a JSON object on each line")]
-pub struct EvalArgs {
+pub(crate) struct EvalArgs {
     /// Run folders, folders of run folders, or snapshot files
     #[arg(required = true, value_name = "DIR")]
     pub runs: Vec<PathBuf>,
@@ -120,7 +120,7 @@ struct Evaluated {
 ///
 /// # Errors
 /// [`Stop`] with code 2 if there is no such snapshot or a file cannot be written; with code 1 if evaluation fails.
-pub fn run(args: &EvalArgs) -> Result<(), Stop> {
+pub(crate) fn run(args: &EvalArgs) -> Result<(), Stop> {
     args.python.set();
     if let Some(path) = &args.csv {
         expect_extension("--csv", path, "a table", &["csv", "txt"])?;

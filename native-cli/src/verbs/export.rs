@@ -34,7 +34,7 @@ Examples:
   quickstudy train --resume new
   quickstudy export runs/cartpole-ppo-s0 -o cartpole.onnx
   quickstudy export runs/cartpole-ppo-s0 --last --format onnx -o policy.bin")]
-pub struct ExportArgs {
+pub(crate) struct ExportArgs {
     /// Run folder; a run that is training may be exported too. A model may be that of a snapshot file
     #[arg(value_name = "RUN")]
     pub folder: PathBuf,
@@ -60,7 +60,7 @@ pub struct ExportArgs {
 
 /// The formats of exported files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum ExportFormat {
+pub(crate) enum ExportFormat {
     /// Everything that training changes, to go on from
     Safetensors,
     /// The policy, as a model that acts in other programs
@@ -72,7 +72,7 @@ pub enum ExportFormat {
 /// # Errors
 /// [`Stop`] with code 2 if there is no run in the folder, its snapshot or a segment cannot be read, its policy is no
 /// model, or the file is there or cannot be written.
-pub fn run(args: &ExportArgs) -> Result<(), Stop> {
+pub(crate) fn run(args: &ExportArgs) -> Result<(), Stop> {
     let format = format(args)?;
     output::reserve([&*args.out])?;
     if args.out.is_file() && !args.force && !output::is_stdout(&args.out) {

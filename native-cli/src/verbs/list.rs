@@ -24,7 +24,7 @@ Examples:
   quickstudy list settings promp                       those of one algorithm
   quickstudy list environments --json | jq -r .name    their names alone
   quickstudy train ppo --env cartpole --print-config   every setting, its origin")]
-pub struct ListArgs {
+pub(crate) struct ListArgs {
     /// Only this part
     #[arg(value_enum)]
     pub part: Option<ListPart>,
@@ -42,7 +42,7 @@ pub struct ListArgs {
 
 /// Parts of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum ListPart {
+pub(crate) enum ListPart {
     /// Algorithms, which learn.
     #[value(help = "What can learn", alias = "algos")]
     Algorithms,
@@ -61,7 +61,7 @@ pub enum ListPart {
 ///
 /// # Errors
 /// [`Stop`] with code 2 for an algorithm beside another part than the settings.
-pub fn run(args: &ListArgs) -> Result<(), Stop> {
+pub(crate) fn run(args: &ListArgs) -> Result<(), Stop> {
     args.json.reserve([])?;
     let found = match (&args.algorithm, args.part) {
         (None, part) => lines(part)?,

@@ -15,7 +15,7 @@ are there already are replaced.
 Examples:
   quickstudy man | man -l -                   read it
   quickstudy man --out ~/.local/share/man/man1   for `man quickstudy-train`")]
-pub struct ManArgs {
+pub(crate) struct ManArgs {
     /// Folder to write the pages to, made if it is not there
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -25,7 +25,7 @@ pub struct ManArgs {
 ///
 /// # Errors
 /// [`Stop`] if the folder or a page cannot be written.
-pub fn run(args: &ManArgs, command: clap::Command) -> Result<(), Stop> {
+pub(crate) fn run(args: &ManArgs, command: clap::Command) -> Result<(), Stop> {
     let Some(folder) = &args.out else {
         return output::write(Path::new("-"), &page(command)?);
     };

@@ -9,7 +9,7 @@ use crate::outcome::Stop;
 
 /// The particles that `--particle` names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Particles {
+pub(crate) enum Particles {
     /// The one of this number, from 0.
     One(usize),
     /// Each, one after the other.
@@ -32,7 +32,7 @@ impl FromStr for Particles {
 ///
 /// # Errors
 /// [`Stop`] with code 2 if a policy cannot be read, or has no such particle or none at all.
-pub fn of_runs(
+pub(super) fn of_runs(
     particles: Option<Particles>,
     runs: &[PathBuf],
     load: impl Fn(&Path) -> Result<Evaluator, Stop>,
@@ -56,7 +56,7 @@ pub fn of_runs(
 ///
 /// # Errors
 /// [`Stop`] with code 2 if there is none of that number.
-pub fn choose(policy: &mut Evaluator, index: usize, path: &Path) -> Result<(), Stop> {
+pub(super) fn choose(policy: &mut Evaluator, index: usize, path: &Path) -> Result<(), Stop> {
     policy.choose_particle(index).map_err(|error| {
         let hint = "without --particle the best particle of a policy is played, or its only policy";
         Stop::user(format!("{}: --{error}", path.display())).hint(hint)

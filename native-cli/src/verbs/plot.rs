@@ -48,7 +48,7 @@ Examples:
   quickstudy plot runs/* --x time/seconds        by the time that they took
   quickstudy plot runs/* --log-x                 from thousands to millions
   quickstudy plot runs --json | jq .mean         a JSON object on each line")]
-pub struct PlotArgs {
+pub(crate) struct PlotArgs {
     /// Run folders, or folders in which they lie, however deep
     #[arg(required = true, value_name = "DIR")]
     pub folders: Vec<PathBuf>,
@@ -91,7 +91,7 @@ const PANELS: usize = 36;
 /// # Errors
 /// [`Stop`] with code 2 if a folder holds no run, no run has the metric or a key, the labels are too few or too many,
 /// there are too many panels, or the file cannot be written.
-pub fn run(args: &PlotArgs) -> Result<(), Stop> {
+pub(crate) fn run(args: &PlotArgs) -> Result<(), Stop> {
     let out = output::place(args.out.as_deref(), "curves.svg")?;
     let format = Format::of("--out", &out)?;
     args.json.reserve(args.out.as_deref())?;

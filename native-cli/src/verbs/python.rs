@@ -18,7 +18,7 @@ Examples:
   quickstudy train ppo --env gymnasium:CartPole-v1
   quickstudy train sac --env 'gymnasium:Pendulum-v1?g=5.0' --workers 1
   quickstudy train ppo --env gymnasium:my_module:MyEnv-v0   of my_module.py here")]
-pub struct PythonVerbArgs {
+pub(crate) struct PythonVerbArgs {
     /// The thing to do
     #[command(subcommand)]
     pub verb: PythonVerb,
@@ -26,14 +26,14 @@ pub struct PythonVerbArgs {
 
 /// The verbs of `quickstudy python`.
 #[derive(Debug, clap::Subcommand)]
-pub enum PythonVerb {
+pub(crate) enum PythonVerb {
     /// Show which Python runs environments, which packages it has, and how to install those that are missing
     Check(CheckArgs),
 }
 
 /// Arguments of `quickstudy python check`.
 #[derive(Debug, clap::Args)]
-pub struct CheckArgs {
+pub(crate) struct CheckArgs {
     /// How Python is run
     #[command(flatten)]
     pub python: PythonArgs,
@@ -70,7 +70,7 @@ const NEEDED: [&str; 2] = ["numpy", "gymnasium"];
 ///
 /// # Errors
 /// [`Stop`] with code 2 if there is no Python, or if packages are missing without which no environment runs.
-pub fn run(args: &PythonVerbArgs) -> Result<(), Stop> {
+pub(crate) fn run(args: &PythonVerbArgs) -> Result<(), Stop> {
     let PythonVerb::Check(CheckArgs { python, json }) = &args.verb;
     json.reserve([])?;
     let interpreter = Interpreter::find(python.python.as_deref())?;

@@ -25,7 +25,7 @@ Examples:
   quickstudy report runs/* -o ablation.html --by gamma
   quickstudy report runs/* --baseline ppo --title 'PPO against A2C'
   quickstudy report runs/* --metric rollout/ep_return_mean")]
-pub struct ReportArgs {
+pub(crate) struct ReportArgs {
     /// Run folders, or folders in which they lie, however deep
     #[arg(required = true, value_name = "DIR")]
     pub folders: Vec<PathBuf>,
@@ -59,7 +59,7 @@ pub struct ReportArgs {
 /// # Errors
 /// [`Stop`] with code 2 if a folder holds no run, a run lacks the metric, no run has a value, there is no such baseline
 /// or key, or the file cannot be written.
-pub fn run(args: &ReportArgs) -> Result<(), Stop> {
+pub(crate) fn run(args: &ReportArgs) -> Result<(), Stop> {
     let out = output::place(args.out.as_deref(), "report.html")?;
     expect_extension("--out", &out, "a report", &["html", "htm"])?;
     output::reserve(args.out.as_deref())?;

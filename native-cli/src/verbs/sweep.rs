@@ -64,7 +64,7 @@ Examples:
   quickstudy sweep sweep.toml --set epochs=10 --steps 50k --jobs 4
   quickstudy sweep sweep.toml --list            the trials, training nothing
   quickstudy compare runs/sweep --by gamma      over all that was trained")]
-pub struct SweepArgs {
+pub(crate) struct SweepArgs {
     /// TOML file of the sweep
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
@@ -132,7 +132,7 @@ const FILES: [&str; 4] = ["sweep.toml", "trials.csv", "sweep.svg", LOCK];
 ///
 /// # Errors
 /// [`Stop`] with the exit code.
-pub fn run(args: &SweepArgs) -> Result<(), Stop> {
+pub(crate) fn run(args: &SweepArgs) -> Result<(), Stop> {
     if !(0.0..1e9).contains(&args.save_every) {
         return Err(Stop::user(format!("--save-every: {} is no number of seconds", args.save_every)));
     }

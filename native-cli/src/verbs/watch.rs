@@ -22,7 +22,7 @@ Examples:
   quickstudy watch runs/cartpole-ppo-s0         prints the address of the page
   quickstudy watch runs/cartpole-ppo-s0 --open  and opens it in the browser
   quickstudy watch runs/cartpole-ppo-s0 --port 8080")]
-pub struct WatchArgs {
+pub(crate) struct WatchArgs {
     /// Run folder
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
@@ -38,7 +38,7 @@ pub struct WatchArgs {
 ///
 /// # Errors
 /// [`Stop`] with code 2 if the folder is no run, or the port is in use.
-pub fn run(args: &WatchArgs) -> Result<(), Stop> {
+pub(crate) fn run(args: &WatchArgs) -> Result<(), Stop> {
     let folder = one_run(&args.run)?;
     watch::watch(&folder, args.port, |address| {
         say(&format!("watching {}; Ctrl-C ends this, and not the run", folder.display()));

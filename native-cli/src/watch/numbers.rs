@@ -32,13 +32,13 @@ pub(super) struct Numbers {
 
 impl Numbers {
     /// Begins at the first row of the run in this folder.
-    pub fn new(folder: &Path) -> Self {
+    pub(super) fn new(folder: &Path) -> Self {
         let (columns, last) = Default::default();
         Self { path: folder.join(file::JSONL), at: 0, epoch: 0, steps: 0, columns, last }
     }
 
     /// Environment steps of the last row.
-    pub fn steps(&self) -> u64 {
+    pub(super) fn steps(&self) -> u64 {
         self.steps
     }
 
@@ -46,7 +46,7 @@ impl Numbers {
     ///
     /// # Errors
     /// Any IO error but that there is no file yet.
-    pub fn look(&mut self) -> io::Result<()> {
+    pub(super) fn look(&mut self) -> io::Result<()> {
         // What has no end, such as a pipe, is no file of a run.
         let length = match std::fs::metadata(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
@@ -122,7 +122,7 @@ impl Numbers {
     }
 
     /// The points after `since` steps, as JSON; all of them for a reader of another epoch.
-    pub fn json(&self, since: u64, epoch: u64) -> Value {
+    pub(super) fn json(&self, since: u64, epoch: u64) -> Value {
         let since = if epoch == self.epoch { since } else { 0 };
         let points = |points: &Points| -> Vec<Value> {
             points.curve().into_iter().filter(|(x, _)| *x > since as f64).map(|(x, y)| json!([x, y])).collect()

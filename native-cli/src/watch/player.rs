@@ -51,13 +51,13 @@ struct Stamp {
 
 impl Player {
     /// A player of the run in this folder.
-    pub fn new(run: &Path) -> Self {
+    pub(super) fn new(run: &Path) -> Self {
         Self { run: run.to_owned(), loaded: None, seed: 0 }
     }
 
     /// Episodes as JSON, `{"steps", "env", "films"}`; or `{"why"}` where nothing can be shown, with `"never"` if that
     /// will stay so.
-    pub fn play(&mut self) -> String {
+    pub(super) fn play(&mut self) -> String {
         match self.films() {
             Ok(text) => text,
             Err(Pause::Never(why)) => json!({"why": why, "never": true}).to_string(),

@@ -10,7 +10,7 @@ use std::path::Path;
 /// Environment steps at which there should be rows: points of `curve.csv` were rows once; for what is newer than that
 /// file, [`is_due`] tells with the `log_every` of the configuration.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Due {
+pub(crate) struct Due {
     points: Vec<u64>,
     /// The last row that `curve.csv` knows.
     since: u64,
@@ -23,7 +23,7 @@ impl Due {
     ///
     /// # Errors
     /// Any IO error of `curve.csv`.
-    pub fn of(folder: &Path, env_steps: u64) -> io::Result<Self> {
+    pub(crate) fn of(folder: &Path, env_steps: u64) -> io::Result<Self> {
         let known = History::kept(folder)?.unwrap_or_default();
         let steps = |points: &Points| -> Vec<u64> {
             let last = points.last.iter().map(|(steps, _)| *steps);
@@ -40,7 +40,7 @@ impl Due {
 
     /// The first row after `after` that should be there, where iterations make `batch` environment steps.
     #[must_use]
-    pub fn next(&self, after: u64, batch: Option<u64>) -> Option<u64> {
+    pub(crate) fn next(&self, after: u64, batch: Option<u64>) -> Option<u64> {
         let point = self.points.get(self.points.partition_point(|steps| *steps <= after));
         point.copied().or_else(|| next_due(after.max(self.since), batch?, self.every?))
     }

@@ -9,7 +9,7 @@ use super::{BYTES, FIXED64, VARINT, bytes_field, event, key, record, varint};
 use toml::{Table, Value};
 
 /// The event that a session with these settings began.
-pub fn session_start(out: &mut Vec<u8>, wall_time: f64, settings: &Table) {
+pub(crate) fn session_start(out: &mut Vec<u8>, wall_time: f64, settings: &Table) {
     let mut info = Vec::new();
     for (name, value) in settings {
         let mut entry = Vec::new();
@@ -22,7 +22,7 @@ pub fn session_start(out: &mut Vec<u8>, wall_time: f64, settings: &Table) {
 }
 
 /// The event that a session has ended with success.
-pub fn session_end(out: &mut Vec<u8>, wall_time: f64) {
+pub(crate) fn session_end(out: &mut Vec<u8>, wall_time: f64) {
     let mut info = Vec::new();
     key(&mut info, 1, VARINT);
     varint(&mut info, 1); // STATUS_SUCCESS

@@ -12,7 +12,7 @@ const WIDEST: f32 = 4.0;
 
 /// The first rollout of some tasks, before adaptation and after it; none if the environment has no plane.
 #[must_use]
-pub fn paths(title: &str, env: &EnvDef, adaptation: &Adaptation) -> Option<Sheet> {
+pub(crate) fn paths(title: &str, env: &EnvDef, adaptation: &Adaptation) -> Option<Sheet> {
     let [px, py] = env.spec().plane?;
     let (first, last) = (adaptation.stages.first()?, adaptation.stages.last()?);
     let count = adaptation.tasks.len().min(PANELS);

@@ -6,7 +6,7 @@ use crate::statistics::bootstrap::Estimate;
 
 /// A number of a comparison.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Figure {
+pub(crate) struct Figure {
     /// `aggregate`, `improvement`, `profile` or `efficiency`.
     pub kind: &'static str,
     /// `normalised`, or `raw` for scores as they are.
@@ -29,7 +29,7 @@ pub struct Figure {
 
 /// All numbers of a comparison.
 #[must_use]
-pub fn figures(comparison: &Comparison) -> Vec<Figure> {
+pub(crate) fn figures(comparison: &Comparison) -> Vec<Figure> {
     let mut all = Vec::new();
     for suite in &comparison.suites {
         all.extend(suite.results.iter().flat_map(|result| of_method(comparison, suite, result)));
@@ -78,7 +78,7 @@ fn of_method(comparison: &Comparison, suite: &Suite, result: &Summary) -> Vec<Fi
 
 /// The text of a CSV file.
 #[must_use]
-pub fn csv(comparison: &Comparison) -> String {
+pub(crate) fn csv(comparison: &Comparison) -> String {
     let mut out = "kind,scale,environments,experiment,over,statistic,at,runs,value,low,high\n".to_owned();
     for one in figures(comparison) {
         let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());

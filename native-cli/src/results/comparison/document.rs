@@ -12,14 +12,14 @@ use crate::text::numbers::short_count;
 
 /// Headings, lines and tables.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Document {
+pub(crate) struct Document {
     /// Its parts, in order.
     pub sections: Vec<Section>,
 }
 
 /// A heading with what stands below it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Section {
+pub(crate) struct Section {
     /// The heading.
     pub title: String,
     /// Lines below it.
@@ -38,7 +38,7 @@ const SHOWN: [f64; 3] = [0.25, 0.5, 0.75];
 impl Document {
     /// A comparison as a document; its notes come last.
     #[must_use]
-    pub fn of(comparison: &Comparison) -> Self {
+    pub(crate) fn of(comparison: &Comparison) -> Self {
         let mut sections = vec![environments(comparison)];
         sections.extend(comparison.suites.iter().map(|suite| statistics(comparison, suite)));
         sections.extend(Some(improvements(comparison)).filter(|section| !section.rows.is_empty()));
@@ -81,7 +81,7 @@ fn what_of(task: &Task) -> String {
 
 /// The heading of a suite.
 #[must_use]
-pub fn title(comparison: &Comparison, suite: &Suite) -> String {
+pub(crate) fn title(comparison: &Comparison, suite: &Suite) -> String {
     match (suite.normalised, suite.tasks.first()) {
         (false, Some(task)) => what_of(&comparison.tasks[*task]),
         _ => format!("Normalised scores over {}", comparison.names(&suite.tasks)),

@@ -8,7 +8,7 @@ const FRAMES: usize = 40;
 
 /// How many even shares of the budget curves have: as many as the fewest points of a run, up to a limit.
 #[must_use]
-pub fn frames(points: impl Iterator<Item = usize>) -> usize {
+pub(crate) fn frames(points: impl Iterator<Item = usize>) -> usize {
     points.min().unwrap_or(0).clamp(1, FRAMES)
 }
 
@@ -17,7 +17,7 @@ pub fn frames(points: impl Iterator<Item = usize>) -> usize {
 ///
 /// A resample takes whole runs, as rliable's does of scores by frames.
 #[must_use]
-pub fn efficiency(curves: &[Vec<Vec<Option<f64>>>], resamples: usize) -> Vec<(usize, Estimate)> {
+pub(crate) fn efficiency(curves: &[Vec<Vec<Option<f64>>>], resamples: usize) -> Vec<(usize, Estimate)> {
     let runs = || curves.iter().flatten();
     let count = runs().map(Vec::len).min().unwrap_or(0);
     let complete: Vec<usize> = (0..count).filter(|frame| runs().all(|run| run[*frame].is_some())).collect();

@@ -8,7 +8,7 @@ use quickstudy_core::env::Color;
 
 /// A block of rows.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Forest {
+pub(crate) struct Forest {
     /// Its heading.
     pub title: String,
     /// Columns: the name of a statistic, and the ends of its axis if they do not follow from the values.
@@ -33,7 +33,7 @@ const TICK: f32 = 44.0;
 impl Forest {
     /// Draws the block on a sheet of this width.
     #[must_use]
-    pub fn draw(&self, width: f32) -> Sheet {
+    pub(crate) fn draw(&self, width: f32) -> Sheet {
         let bottom = HEAD + ROW * self.rows.len() as f32;
         let mut sheet = Sheet::new(width, bottom + FOOT);
         sheet.text(&self.title, [24.0, 28.0], Style::new(15.0, INK).bold());

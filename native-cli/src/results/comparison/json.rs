@@ -11,7 +11,7 @@ use crate::outcome::Stop;
 ///
 /// # Errors
 /// [`Stop`] with code 1 if a line is no JSON, which none is.
-pub fn json_lines(comparison: &Comparison) -> Result<String, Stop> {
+pub(crate) fn json_lines(comparison: &Comparison) -> Result<String, Stop> {
     let first = CompareLine::Comparison {
         version: VERSION,
         experiments: comparison.methods.clone(),

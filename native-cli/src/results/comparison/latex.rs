@@ -5,7 +5,7 @@ use crate::statistics::NONE;
 
 /// The text of a file for `\input`.
 #[must_use]
-pub fn latex(document: &Document) -> String {
+pub(crate) fn latex(document: &Document) -> String {
     let sections = document.sections.iter().map(section).collect::<Vec<_>>().join("\n");
     format!("% needs \\usepackage{{booktabs}}\n{sections}")
 }

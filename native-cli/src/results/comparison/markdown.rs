@@ -4,7 +4,7 @@ use super::document::{Document, Section};
 
 /// The text of a Markdown file.
 #[must_use]
-pub fn markdown(document: &Document) -> String {
+pub(crate) fn markdown(document: &Document) -> String {
     document.sections.iter().map(section).collect::<Vec<_>>().join("\n")
 }
 

@@ -21,7 +21,7 @@ const WIDTH: f32 = 1160.0;
 ///
 /// # Errors
 /// [`Stop`] with code 2 if there are too many environments.
-pub fn draw(comparison: &Comparison) -> Result<Sheet, Stop> {
+pub(crate) fn draw(comparison: &Comparison) -> Result<Sheet, Stop> {
     if comparison.suites.len() > SUITES {
         let message =
             format!("{} environments would be more than the {SUITES} that a picture has", comparison.suites.len());

@@ -8,7 +8,7 @@ const POINTS: usize = 81;
 
 /// A point of a profile.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ProfilePoint {
+pub(crate) struct ProfilePoint {
     /// The threshold τ.
     pub tau: f64,
     /// The share of runs with a score above τ: rliable's `run_score_deviation`, with its interval.
@@ -20,7 +20,7 @@ pub struct ProfilePoint {
 /// Even thresholds from the lowest to the highest of all scores, or around one score; normalised ones begin at 0 and
 /// reach 1 at least.
 #[must_use]
-pub fn thresholds(scores: &[f64], normalised: bool) -> Vec<f64> {
+pub(crate) fn thresholds(scores: &[f64], normalised: bool) -> Vec<f64> {
     let ends = if normalised { [0.0, 1.0] } else { [f64::INFINITY, f64::NEG_INFINITY] };
     let low = if normalised { 0.0 } else { scores.iter().copied().fold(ends[0], f64::min) };
     let high = scores.iter().copied().fold(ends[1], f64::max);
@@ -34,7 +34,7 @@ pub fn thresholds(scores: &[f64], normalised: bool) -> Vec<f64> {
 
 /// The profile of these scores, a list of runs for each environment, at these thresholds.
 #[must_use]
-pub fn profile(scores: &[Vec<f64>], taus: &[f64], resamples: usize) -> Vec<ProfilePoint> {
+pub(crate) fn profile(scores: &[Vec<f64>], taus: &[f64], resamples: usize) -> Vec<ProfilePoint> {
     let shares = estimate(&[scores], resamples, |all| above(&all[0].concat(), taus));
     let means = above(&scores.iter().map(|runs| mean(runs)).collect::<Vec<_>>(), taus);
     let points = taus.iter().zip(shares).zip(means);

@@ -8,7 +8,7 @@ use crate::statistics::bootstrap::{Estimate, estimate};
 
 /// Environments, and the statistics of methods that have runs on all of them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Suite {
+pub(crate) struct Suite {
     /// The environments.
     pub tasks: Vec<usize>,
     /// Scores are normalised; otherwise they are those of one environment.
@@ -19,7 +19,7 @@ pub struct Suite {
 
 /// Statistics of a method.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Summary {
+pub(crate) struct Summary {
     /// The method.
     pub method: usize,
     /// Its runs on each environment.
@@ -35,7 +35,7 @@ pub struct Summary {
 impl Summary {
     /// Its runs as text: a number, or one for each environment.
     #[must_use]
-    pub fn seeds(&self) -> String {
+    pub(crate) fn seeds(&self) -> String {
         match self.runs.iter().all(|runs| *runs == self.runs[0]) {
             true => self.runs.first().copied().unwrap_or(0).to_string(),
             false => self.runs.iter().map(usize::to_string).collect::<Vec<_>>().join("+"),
@@ -46,7 +46,7 @@ impl Summary {
 /// The suite of normalised scores, if any environment has references, and one of each environment; notes say who is
 /// left out.
 #[must_use]
-pub fn suites(tasks: &[Task], methods: &[String], resamples: usize, notes: &mut Vec<String>) -> Vec<Suite> {
+pub(crate) fn suites(tasks: &[Task], methods: &[String], resamples: usize, notes: &mut Vec<String>) -> Vec<Suite> {
     let (known, unknown): (Vec<usize>, Vec<usize>) = (0..tasks.len()).partition(|i| tasks[*i].reference.is_some());
     let names = |of: &[usize]| of.iter().map(|i| tasks[*i].name.as_str()).collect::<Vec<_>>().join(", ");
     if !unknown.is_empty() {

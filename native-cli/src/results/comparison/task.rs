@@ -8,7 +8,7 @@ use toml::Value;
 
 /// A run at the common budget.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Measured {
+pub(crate) struct Measured {
     /// Its folder.
     pub folder: PathBuf,
     /// Its seed, if it is recorded.
@@ -25,7 +25,7 @@ pub struct Measured {
 
 /// An environment with the runs of all methods.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Task {
+pub(crate) struct Task {
     /// Its name, for readers.
     pub name: String,
     /// The column that is compared.
@@ -41,19 +41,19 @@ pub struct Task {
 impl Task {
     /// The scores of a method's runs; normalised ones where there is a reference.
     #[must_use]
-    pub fn scores(&self, method: usize, normalised: bool) -> Vec<f64> {
+    pub(crate) fn scores(&self, method: usize, normalised: bool) -> Vec<f64> {
         self.runs[method].iter().map(|run| self.scaled(run.score, normalised)).collect()
     }
 
     /// The scores of a method's runs as they are, with the budget.
     #[must_use]
-    pub fn at_budget(&self, method: usize) -> Scores {
+    pub(crate) fn at_budget(&self, method: usize) -> Scores {
         Scores { budget: self.budget.steps, values: self.scores(method, false) }
     }
 
     /// The scores of a method's runs at even shares of the budget, the last of which is all of it.
     #[must_use]
-    pub fn curves(&self, method: usize, frames: usize, normalised: bool) -> Vec<Vec<Option<f64>>> {
+    pub(crate) fn curves(&self, method: usize, frames: usize, normalised: bool) -> Vec<Vec<Option<f64>>> {
         let at = |run: &Measured, frame: usize| {
             let steps = self.budget.steps * (frame + 1) as f64 / frames as f64;
             let (_, score) = score_at(&run.curve, run.iteration, steps)?;
@@ -64,14 +64,14 @@ impl Task {
 
     /// The fewest values that a run has until the budget.
     #[must_use]
-    pub fn fewest_points(&self) -> usize {
+    pub(crate) fn fewest_points(&self) -> usize {
         let until = |run: &Measured| run.curve.iter().filter(|(x, _)| *x <= run.steps).count();
         self.runs.iter().flatten().map(until).min().unwrap_or(0)
     }
 
     /// The first and the last step of a run's value.
     #[must_use]
-    pub fn span(&self) -> [f64; 2] {
+    pub(crate) fn span(&self) -> [f64; 2] {
         let steps = || self.runs.iter().flatten().map(|run| run.steps);
         [steps().fold(f64::INFINITY, f64::min), steps().fold(0.0, f64::max)]
     }

@@ -17,7 +17,7 @@ const NAMED: usize = 3;
 ///
 /// # Errors
 /// [`Stop`] with code 2 if no run has a value.
-pub fn tasks(
+pub(crate) fn tasks(
     all: &[Experiment],
     places: &[usize],
     methods: usize,
@@ -62,7 +62,7 @@ fn check_sizes(run: &Run, metric: &str) -> Result<(), Stop> {
 }
 
 /// A note on runs that have no value of `metric` and do not count, if there are some.
-pub fn without_value<'a>(runs: impl Iterator<Item = &'a Run>, metric: &str) -> Option<String> {
+pub(crate) fn without_value<'a>(runs: impl Iterator<Item = &'a Run>, metric: &str) -> Option<String> {
     let empty: Vec<&Run> = runs.filter(|run| run.curve(metric).is_empty()).collect();
     let named: Vec<String> = empty.iter().take(NAMED).map(|run| run.folder.display().to_string()).collect();
     let more = if empty.len() > NAMED { format!(" and {} more", empty.len() - NAMED) } else { String::new() };
@@ -74,7 +74,7 @@ pub fn without_value<'a>(runs: impl Iterator<Item = &'a Run>, metric: &str) -> O
 /// An environment, `here` its experiments with the numbers of their methods; none if no run has a value there.
 /// `metric` comes with whether it is the one that is compared by default.
 #[must_use]
-pub fn task(
+pub(crate) fn task(
     here: &[(&Experiment, usize)],
     env: Option<&Value>,
     (metric, default): (&str, bool),

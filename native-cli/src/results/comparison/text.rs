@@ -8,7 +8,7 @@ const WIDTH: usize = 80;
 
 /// The lines of a document.
 #[must_use]
-pub fn text(document: &Document) -> Vec<String> {
+pub(crate) fn text(document: &Document) -> Vec<String> {
     let mut lines = Vec::new();
     for section in &document.sections {
         if !lines.is_empty() {

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 ///
 /// # Errors
 /// [`Stop`] with code 2 if a folder holds no run, its files cannot be read, or its metrics lack a column.
-pub fn collect(folders: &[PathBuf], over: &str, metrics: &[String]) -> Result<(Vec<Run>, Vec<String>), Stop> {
+pub(crate) fn collect(folders: &[PathBuf], over: &str, metrics: &[String]) -> Result<(Vec<Run>, Vec<String>), Stop> {
     let mut found = Vec::new();
     let mut seen = HashSet::new();
     for folder in folders {

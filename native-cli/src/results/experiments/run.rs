@@ -19,7 +19,7 @@ const NOTES: usize = 5;
 
 /// A run: its settings, and some of its metrics.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Run {
+pub(crate) struct Run {
     /// Its folder.
     pub folder: PathBuf,
     /// Its seed, if it is recorded.
@@ -41,7 +41,7 @@ impl Run {
     ///
     /// # Errors
     /// [`Stop`] with code 2 if its files cannot be read, or its metrics lack a column.
-    pub fn read(folder: &Path, over: &str, metrics: &[String]) -> Result<Self, Stop> {
+    pub(crate) fn read(folder: &Path, over: &str, metrics: &[String]) -> Result<Self, Stop> {
         let path = folder.join(file::CSV);
         let table = Metrics::read(&path)?;
         table.notes(&path).iter().for_each(|note| say(note));
@@ -73,7 +73,7 @@ impl Run {
 
     /// The points of a metric; none if it was not read.
     #[must_use]
-    pub fn curve(&self, metric: &str) -> &[(f64, f64)] {
+    pub(crate) fn curve(&self, metric: &str) -> &[(f64, f64)] {
         self.curves.iter().find(|(name, _)| name == metric).map_or(&[], |(_, points)| points)
     }
 
@@ -154,7 +154,10 @@ fn is_time(column: &str) -> bool {
 ///
 /// # Errors
 /// As `read`, which gives the metrics of a folder.
-pub fn unique(all: Vec<Run>, read: &dyn Fn(&Path) -> Result<Metrics, Stop>) -> Result<(Vec<Run>, Vec<String>), Stop> {
+pub(crate) fn unique(
+    all: Vec<Run>,
+    read: &dyn Fn(&Path) -> Result<Metrics, Stop>,
+) -> Result<(Vec<Run>, Vec<String>), Stop> {
     let mut kept: Vec<Run> = Vec::new();
     let mut notes = Vec::new();
     let mut more = 0;

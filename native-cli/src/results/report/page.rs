@@ -51,22 +51,22 @@ pub(super) struct Cell {
 
 impl Cell {
     /// A cell of text.
-    pub fn text(text: &str) -> Self {
+    pub(super) fn text(text: &str) -> Self {
         Self { html: escaped(text), number: false }
     }
 
     /// A number.
-    pub fn number(text: &str) -> Self {
+    pub(super) fn number(text: &str) -> Self {
         Self { html: escaped(text), number: true }
     }
 
     /// Text in the letters of code.
-    pub fn code(text: &str) -> Self {
+    pub(super) fn code(text: &str) -> Self {
         Self { html: format!("<code>{}</code>", escaped(text)), number: false }
     }
 
     /// The name of a method, after a piece of its line.
-    pub fn method(label: &str, number: usize) -> Self {
+    pub(super) fn method(label: &str, number: usize) -> Self {
         Self { html: format!("{}{}", key(number), escaped(label)), number: false }
     }
 }

@@ -32,7 +32,7 @@ struct JobRow {
 }
 
 /// Shows jobs as they train.
-pub struct Board {
+pub(crate) struct Board {
     rows: Vec<JobRow>,
     /// Columns of the longest name.
     width: usize,
@@ -48,7 +48,7 @@ pub struct Board {
 impl Board {
     /// A table of these jobs.
     #[must_use]
-    pub fn new(jobs: &[Job]) -> Self {
+    pub(crate) fn new(jobs: &[Job]) -> Self {
         let row = |job: &Job| JobRow {
             name: job.name.chars().take(NAME).collect(),
             runs: job.runs,
@@ -77,7 +77,7 @@ impl Board {
 
     /// Keeps the jobs' lines of JSON from being printed: the command has others.
     #[must_use]
-    pub fn without_lines(self) -> Self {
+    pub(crate) fn without_lines(self) -> Self {
         Self { prints: false, ..self }
     }
 

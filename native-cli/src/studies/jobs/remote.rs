@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 /// Trainings on other ranks.
 #[derive(Debug, Default)]
-pub struct Remote {
+pub(super) struct Remote {
     team: Option<Rc<Team>>,
     /// The numbers of the trainings that each rank runs; rank 0 runs its own elsewhere.
     running: Vec<Vec<usize>>,
@@ -17,7 +17,7 @@ pub struct Remote {
 impl Remote {
     /// The other ranks, if there are some.
     #[must_use]
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         let team = crate::ranks::team();
         let ranks = team.as_ref().map_or(1, |team| team.count());
         Self { team, running: vec![Vec::new(); ranks] }
@@ -25,31 +25,31 @@ impl Remote {
 
     /// The number of trainings that run.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.running.iter().map(Vec::len).sum()
     }
 
     /// True if none runs.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The rank that runs the fewest trainings, fewer than `most`.
     #[must_use]
-    pub fn free(&self, most: usize) -> Option<usize> {
+    pub(super) fn free(&self, most: usize) -> Option<usize> {
         let others = (1..self.running.len()).filter(|rank| self.running[*rank].len() < most);
         others.min_by_key(|rank| self.running[*rank].len())
     }
 
     /// The number of trainings of a rank.
     #[must_use]
-    pub fn of(&self, rank: usize) -> usize {
+    pub(super) fn of(&self, rank: usize) -> usize {
         self.running[rank].len()
     }
 
     /// Starts a training on a rank.
-    pub fn start(&mut self, rank: usize, number: usize, job: &Job) {
+    pub(super) fn start(&mut self, rank: usize, number: usize, job: &Job) {
         if let Some(team) = &self.team {
             team.send(rank, &write(&Order::Job(number, job.clone()), &[]));
             self.running[rank].push(number);
@@ -57,7 +57,7 @@ impl Remote {
     }
 
     /// Passes a Ctrl-C on.
-    pub fn press(&self) {
+    pub(super) fn press(&self) {
         if let Some(team) = &self.team {
             message::order(team, &Order::Press, &[]);
         }
@@ -65,7 +65,7 @@ impl Remote {
 
     /// The next thing that has happened, if any has.
     #[must_use]
-    pub fn receive(&mut self) -> Option<JobReport> {
+    pub(super) fn receive(&mut self) -> Option<JobReport> {
         let (rank, bytes) = self.team.as_ref()?.receive()?;
         let (report, _) = read::<JobReport>(&bytes)?;
         if let JobReport::Ended(number, _) = &report {

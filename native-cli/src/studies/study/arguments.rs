@@ -13,7 +13,7 @@ use toml::{Table, Value};
 
 /// Where and how processes compute, and what does not change what is learned.
 #[derive(Clone, Copy, Debug)]
-pub struct Machine<'a> {
+pub(crate) struct Machine<'a> {
     /// The device, its threads and its memory.
     pub device: &'a DeviceArgs,
     /// How environments of Python are run.
@@ -28,7 +28,7 @@ pub struct Machine<'a> {
 
 impl<'a> Machine<'a> {
     /// As the arguments of a `train` say.
-    pub fn of(args: &'a TrainArgs) -> Self {
+    pub(crate) fn of(args: &'a TrainArgs) -> Self {
         let TrainArgs { device, python, save_every, debug, jobs, .. } = args;
         Self { device, python, save_every: *save_every, debug: *debug, jobs: *jobs }
     }
@@ -36,7 +36,7 @@ impl<'a> Machine<'a> {
     /// The number of processes beside each other on each rank, of so many that there are on all: as asked for,
     /// otherwise one per thread of the CPU, and one on a GPU.
     #[must_use]
-    pub fn at_once(&self, jobs: usize) -> usize {
+    pub(crate) fn at_once(&self, jobs: usize) -> usize {
         let default = || if self.device.device == "cpu" { self.device.threads() } else { 1 };
         self.jobs.map_or_else(default, usize::from).min(jobs.div_ceil(ranks::count())).max(1)
     }
@@ -68,7 +68,7 @@ impl<'a> Machine<'a> {
 
 /// Arguments that all processes of a command share.
 #[derive(Debug)]
-pub struct Common {
+pub(crate) struct Common {
     settings: Vec<OsString>,
     machine: Vec<OsString>,
 }
@@ -76,7 +76,7 @@ pub struct Common {
 impl Common {
     /// The arguments of a `train`, of which `at_once` processes run beside each other.
     #[must_use]
-    pub fn of(args: &TrainArgs, at_once: usize) -> Self {
+    pub(crate) fn of(args: &TrainArgs, at_once: usize) -> Self {
         let mut settings: Vec<OsString> = Vec::new();
         if let Some(config) = &args.config {
             settings.extend(["--config".into(), config.into()]);
@@ -95,23 +95,23 @@ impl Common {
 
     /// These settings, as arguments, for processes of which `at_once` run beside each other.
     #[must_use]
-    pub fn with(settings: Vec<OsString>, machine: Machine<'_>, at_once: usize) -> Self {
+    pub(crate) fn with(settings: Vec<OsString>, machine: Machine<'_>, at_once: usize) -> Self {
         Self { settings, machine: machine.arguments(at_once.max(1)) }
     }
 
     /// Stops the runs after so many environment steps.
-    pub fn pause_at(&mut self, steps: u64) {
+    pub(crate) fn pause_at(&mut self, steps: u64) {
         self.machine.push(format!("--pause-at={steps}").into());
     }
 
     /// Trains resumed runs that differ in numbers as rows of one program.
-    pub fn stack_trials(&mut self) {
+    pub(crate) fn stack_trials(&mut self) {
         self.machine.push("--stack-trials".into());
     }
 
     /// Begins runs with these seeds in `place`.
     #[must_use]
-    pub fn begin(&self, pair: &Pair, seeds: &[u64], place: &Path) -> Vec<OsString> {
+    pub(crate) fn begin(&self, pair: &Pair, seeds: &[u64], place: &Path) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = vec!["train".into(), (&pair.algorithm).into()];
         arguments.extend(["--env".into(), (&pair.env).into()]);
         arguments.push(flag("seed", &Seeds::write(&seeds.to_vec())).into());
@@ -123,7 +123,7 @@ impl Common {
 
     /// Goes on with the runs in these folders.
     #[must_use]
-    pub fn resume(&self, folders: &[&PathBuf]) -> Vec<OsString> {
+    pub(crate) fn resume(&self, folders: &[&PathBuf]) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = vec!["train".into(), "--resume".into()];
         arguments.extend(folders.iter().map(|folder| folder.as_os_str().to_owned()));
         arguments.extend(self.machine.iter().cloned());

@@ -8,7 +8,7 @@ use quickstudy_bridge::is_name;
 
 /// An algorithm and an environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pair {
+pub(crate) struct Pair {
     /// The algorithm.
     pub algorithm: String,
     /// The environment, with its parameters.
@@ -18,7 +18,7 @@ pub struct Pair {
 impl Pair {
     /// The request with this pair in the place of its lists.
     #[must_use]
-    pub fn request(&self, request: &Request) -> Request {
+    pub(crate) fn request(&self, request: &Request) -> Request {
         let (algorithm, env) = (Some(self.algorithm.clone()), Some(self.env.clone()));
         Request { flags: RunSettings { algorithm, env, ..request.flags.clone() }, ..request.clone() }
     }
@@ -29,7 +29,7 @@ impl Pair {
 ///
 /// # Errors
 /// [`Stop`] with code 2 if a list has an empty part or names something twice, or a file or a value cannot be read.
-pub fn pairs(request: &Request) -> Result<Vec<Pair>, Stop> {
+pub(crate) fn pairs(request: &Request) -> Result<Vec<Pair>, Stop> {
     let run = request.run()?;
     let (Some(algorithms), Some(envs)) = (&run.algorithm, &run.env) else { return Ok(Vec::new()) };
     let (algorithms, envs) = (list(algorithms, "algorithm")?, list(envs, "environment")?);

@@ -34,7 +34,7 @@ use toml::{Table, Value};
 
 /// The better scores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Goal {
+pub(crate) enum Goal {
     /// Larger ones.
     #[default]
     Max,
@@ -44,7 +44,7 @@ pub enum Goal {
 
 /// A sweep as it was asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct SweepFile {
+pub(crate) struct SweepFile {
     /// Settings of all trials.
     pub fixed: Table,
     /// Settings with the values that are tried.
@@ -64,7 +64,7 @@ impl SweepFile {
     ///
     /// # Errors
     /// A sentence for the user that names what is wrong.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut table: Table = toml::from_str(text).map_err(|error| {
             let start = error.span().map_or(0, |span| span.start.min(text.len()));
             format!("line {}: {}", text[..start].matches('\n').count() + 1, error.message())
@@ -105,7 +105,7 @@ impl SweepFile {
     ///
     /// # Errors
     /// [`Stop`] with code 2 if it is no setting.
-    pub fn set(&mut self, text: &str) -> Result<(), Stop> {
+    pub(crate) fn set(&mut self, text: &str) -> Result<(), Stop> {
         let wrong = |problem: String| Stop::user(format!("--set {problem}"));
         let (key, list) = text.split_once('=').unwrap_or((text, ""));
         let values = split(list);
@@ -159,7 +159,7 @@ impl SweepFile {
 
     /// The settings of each trial, in order: each draw with each combination of the grid.
     #[must_use]
-    pub fn trials(&self) -> Vec<Vec<(String, Value)>> {
+    pub(crate) fn trials(&self) -> Vec<Vec<(String, Value)>> {
         let mut all = vec![Vec::new()];
         if let Some(random) = &self.random {
             all = random.draws();

@@ -10,7 +10,7 @@ use toml::{Table, Value};
 
 /// The rule of successive halving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Halving {
+pub(crate) struct Halving {
     /// η: 1 of so many trials goes on.
     pub eta: u64,
     /// r: environment steps of the first rung, of each seed.
@@ -22,7 +22,7 @@ impl Halving {
     ///
     /// # Errors
     /// A sentence for the user that names what is wrong.
-    pub fn read(mut table: Table) -> Result<Self, String> {
+    pub(crate) fn read(mut table: Table) -> Result<Self, String> {
         let eta = match table.remove("eta") {
             None => 3,
             Some(Value::Integer(eta)) if (2..=1000).contains(&eta) => eta as u64,
@@ -44,7 +44,7 @@ impl Halving {
 
     /// The environment steps of each rung for so many trials; the last has all `steps`.
     #[must_use]
-    pub fn rungs(&self, steps: u64, trials: usize) -> Vec<u64> {
+    pub(crate) fn rungs(&self, steps: u64, trials: usize) -> Vec<u64> {
         let (mut rungs, mut left, mut rung) = (Vec::new(), trials as u64, self.first_steps);
         while rung < steps && left > 1 {
             rungs.push(rung);
@@ -59,7 +59,7 @@ impl Halving {
 /// The best 1 of `eta` trials of those that are `alive`, at least one, in order of their numbers. Of equal ones the
 /// first is better, and one without a score is the worst.
 #[must_use]
-pub fn survivors(alive: &[usize], scores: &[Score], eta: u64, goal: Goal) -> Vec<usize> {
+pub(crate) fn survivors(alive: &[usize], scores: &[Score], eta: u64, goal: Goal) -> Vec<usize> {
     let mut best = ranked(alive, scores, goal);
     best.truncate((alive.len() / usize::try_from(eta).unwrap_or(usize::MAX)).max(1));
     best.sort_unstable();
@@ -68,7 +68,7 @@ pub fn survivors(alive: &[usize], scores: &[Score], eta: u64, goal: Goal) -> Vec
 
 /// The trials from the best to the worst.
 #[must_use]
-pub fn ranked(trials: &[usize], scores: &[Score], goal: Goal) -> Vec<usize> {
+pub(crate) fn ranked(trials: &[usize], scores: &[Score], goal: Goal) -> Vec<usize> {
     let key = |trial: &usize| {
         let value = scores[*trial].value().filter(|_| scores[*trial].failed.is_none());
         value.map_or(f64::NEG_INFINITY, |value| if goal == Goal::Max { value } else { -value })

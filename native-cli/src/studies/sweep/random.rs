@@ -4,11 +4,11 @@ use crate::statistics::Draws;
 use toml::{Table, Value};
 
 /// Most trials of a sweep: each is resolved, and has a folder and a row in a table.
-pub const MOST_TRIALS: usize = 10_000;
+pub(crate) const MOST_TRIALS: usize = 10_000;
 
 /// Values from which a setting is drawn.
 #[derive(Clone, Debug, PartialEq)]
-pub enum DrawRange {
+pub(crate) enum DrawRange {
     /// Real numbers, uniform, or uniform in their logarithm.
     Real {
         /// The least one.
@@ -33,7 +33,7 @@ pub enum DrawRange {
 
 /// Draws of a sweep.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RandomSearch {
+pub(crate) struct RandomSearch {
     /// The number of draws.
     pub trials: usize,
     /// The seed of the draws. The first of more draws are the same ones.
@@ -47,7 +47,7 @@ impl RandomSearch {
     ///
     /// # Errors
     /// A sentence for the user that names what is wrong.
-    pub fn read(mut table: Table) -> Result<Self, String> {
+    pub(crate) fn read(mut table: Table) -> Result<Self, String> {
         let trials = match table.remove("trials") {
             Some(Value::Integer(trials)) if (1..=MOST_TRIALS as i64).contains(&trials) => trials as usize,
             Some(other) => {
@@ -77,7 +77,7 @@ impl RandomSearch {
 
     /// The settings of each draw.
     #[must_use]
-    pub fn draws(&self) -> Vec<Vec<(String, Value)>> {
+    pub(crate) fn draws(&self) -> Vec<Vec<(String, Value)>> {
         let mut draws = Draws::seeded(self.seed);
         let mut one = || self.ranges.iter().map(|(key, range)| (key.clone(), range.draw(&mut draws))).collect();
         (0..self.trials).map(|_| one()).collect()

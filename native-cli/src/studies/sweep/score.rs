@@ -13,14 +13,14 @@ use std::path::Path;
 
 /// The metric of scores.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scorer {
+pub(crate) struct Scorer {
     /// Its column in the metrics.
     pub metric: String,
 }
 
 /// How well a trial does.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Score {
+pub(crate) struct Score {
     /// The score of each seed and their budget; none where a seed has none.
     pub at: Scores,
     /// Environment steps that each seed has made, at least.
@@ -32,13 +32,13 @@ pub struct Score {
 impl Score {
     /// The mean over seeds; none where a seed has no value.
     #[must_use]
-    pub fn value(&self) -> Option<f64> {
+    pub(crate) fn value(&self) -> Option<f64> {
         Some(mean(&self.at.values)).filter(|value| value.is_finite())
     }
 
     /// A 95 % bootstrap interval of the mean; none for a single seed.
     #[must_use]
-    pub fn interval(&self) -> Option<(f64, f64)> {
+    pub(crate) fn interval(&self) -> Option<(f64, f64)> {
         self.at.statistic(Aggregate::Mean)?.interval
     }
 }

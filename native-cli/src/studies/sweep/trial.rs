@@ -15,7 +15,7 @@ use toml::Value;
 
 /// Settings that are tried together.
 #[derive(Debug)]
-pub struct Trial {
+pub(crate) struct Trial {
     /// Its name, and that of its folder: `t07`.
     pub name: String,
     /// The settings in which it differs from others.
@@ -31,7 +31,7 @@ pub struct Trial {
 ///
 /// # Errors
 /// [`Stop`] with code 2 that names the trial, if its settings cannot be trained.
-pub fn trials(file: &SweepFile, pair: &Pair, out: &Path) -> Result<Vec<Trial>, Stop> {
+pub(crate) fn trials(file: &SweepFile, pair: &Pair, out: &Path) -> Result<Vec<Trial>, Stop> {
     let all = file.trials();
     let digits = (all.len() - 1).to_string().len().max(2);
     let trial = |(number, tried): (usize, Vec<(String, Value)>)| {
@@ -86,7 +86,7 @@ impl Trial {
 
 /// Settings as they are shown: `epochs=10 gamma=0.9`.
 #[must_use]
-pub fn shown(tried: &[(String, Value)]) -> String {
+pub(crate) fn shown(tried: &[(String, Value)]) -> String {
     let parts: Vec<String> = tried.iter().map(|(key, value)| format!("{key}={}", show(value))).collect();
     parts.join(" ")
 }

@@ -7,7 +7,7 @@ use crate::text::quote::shell_quote;
 
 /// `quickstudy train --resume DIR…` for these runs.
 #[must_use]
-pub fn resume_command<'a>(runs: impl IntoIterator<Item = &'a SeedRun>) -> String {
+pub(crate) fn resume_command<'a>(runs: impl IntoIterator<Item = &'a SeedRun>) -> String {
     let mut command = format!("{} train --resume", program::name());
     for run in runs {
         command.push(' ');

@@ -11,7 +11,7 @@ use quickstudy_core::rng::{fold_in, key_from_seed, stream};
 
 /// The information that a control may look at before it acts.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen<'a> {
+pub(super) struct Seen<'a> {
     /// State of the environment.
     pub state: &'a [f64],
     /// Steps taken in this episode.
@@ -19,7 +19,7 @@ pub struct Seen<'a> {
 }
 
 /// A policy that is not trained.
-pub trait Control {
+pub(super) trait Control {
     /// Its name.
     fn name(&self) -> String;
 
@@ -35,7 +35,7 @@ pub trait Control {
 
 /// Controls for an environment, from trivial to best; empty where none is known.
 #[must_use]
-pub fn controls(env: &EnvDef) -> Vec<Box<dyn Control>> {
+pub(super) fn controls(env: &EnvDef) -> Vec<Box<dyn Control>> {
     let spec = env.spec();
     match spec.name.split(':').next().unwrap_or_default() {
         "bandit" => bandit::controls(spec.task.len(), spec.horizon),
@@ -49,7 +49,7 @@ pub fn controls(env: &EnvDef) -> Vec<Box<dyn Control>> {
 ///
 /// # Errors
 /// If the environment refuses a state or an action.
-pub fn play(
+pub(super) fn play(
     control: &mut dyn Control,
     env: &EnvDef,
     tasks: &[Vec<f32>],
