@@ -10,18 +10,12 @@ use std::io;
 use std::path::Path;
 
 /// Makes a folder and those above it, unless it is there.
-///
-/// # Errors
-/// [`Stop`] with code 2 if a file is in the way, or it cannot be made.
 pub(crate) fn make_folder(path: &Path) -> Result<(), Stop> {
     expect_no_file(path)?;
     disk::create_dir_all(path).map_err(|error| cannot("create the folder", path, &error))
 }
 
 /// Checks that no file is where a folder is to be.
-///
-/// # Errors
-/// [`Stop`] with code 2 that names the file.
 pub(crate) fn expect_no_file(path: &Path) -> Result<(), Stop> {
     match path.is_file() {
         true => {
@@ -32,7 +26,6 @@ pub(crate) fn expect_no_file(path: &Path) -> Result<(), Stop> {
 }
 
 /// An IO error on a path that the user named: `cannot write a/b: …`, with what to do about it.
-#[must_use]
 pub(crate) fn cannot(what: &str, path: &Path, error: &io::Error) -> Stop {
     let message = format!("cannot {what} {}: {error}", path.display());
     // A full disk is no mistake in the command.
@@ -42,7 +35,6 @@ pub(crate) fn cannot(what: &str, path: &Path, error: &io::Error) -> Stop {
 }
 
 /// Says what to do about an IO error; empty where the error says it.
-#[must_use]
 pub(crate) fn hint_for(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some space",

@@ -87,19 +87,16 @@ pub struct RunFolder {
 }
 
 /// The name of a kept snapshot.
-#[must_use]
 pub(crate) fn kept_name(env_steps: u64) -> String {
     format!("{env_steps}.safetensors")
 }
 
 /// Names a run as `<env>-<algo>-s<seed>`.
-#[must_use]
 pub(crate) fn default_name(env: &str, algorithm: &str, seed: u64) -> String {
     seeds_name(env, algorithm, &seed.to_string())
 }
 
 /// Names runs of some seeds as `<env>-<algo>-s<seeds>`.
-#[must_use]
 pub(crate) fn seeds_name(env: &str, algorithm: &str, seeds: &str) -> String {
     // Parameters of an environment, `bandit:arms=10,pulls=100`, hold signs that some file systems do not take. The
     // Python package writes the same for them (`_SIGNS` in `python/quickstudy/_training.py`).
@@ -109,9 +106,6 @@ pub(crate) fn seeds_name(env: &str, algorithm: &str, seeds: &str) -> String {
 
 impl RunFolder {
     /// Creates a fresh folder below `parent`: `name`, or `name-2`, `name-3`, … if that is taken.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 2 if the folder cannot be made or written.
     pub fn create_numbered(parent: &Path, name: &str) -> Result<Self, Stop> {
         make_folder(parent)?;
         for k in 1..10_000_u32 {
@@ -135,10 +129,6 @@ impl RunFolder {
     }
 
     /// Creates `path` (parents included) for a new run; an existing folder must not hold a run.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 2 if a file is in the way, the folder cannot be written, another process writes there, or it
-    /// holds a run already.
     pub fn create(path: &Path) -> Result<Self, Stop> {
         make_folder(path)?;
         let folder = Self::lock_and_check(path.to_owned())?;
@@ -150,9 +140,6 @@ impl RunFolder {
 
     /// Checks that no run has begun here. Without a snapshot there is no run yet: one that was
     /// killed before its first is started over.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 2 that says what there is of a run.
     pub fn check_unbegun(&self) -> Result<(), Stop> {
         let path = self.path();
         for name in [file::LAST, file::BEST] {
@@ -194,9 +181,6 @@ impl RunFolder {
     }
 
     /// Removes a file of the folder, if it is there.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1 if it cannot be removed.
     pub fn remove(&self, name: &str) -> Result<(), Stop> {
         let path = self.join(name);
         match fs::symlink_metadata(&path) {
@@ -206,9 +190,6 @@ impl RunFolder {
     }
 
     /// Opens the folder of an existing run for writing and removes what a killed process left half-written.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 2 if it is missing, unwritable, or another process writes there.
     pub fn open(path: &Path) -> Result<Self, Stop> {
         require_folder(path)?;
         let folder = Self::lock_and_check(path.to_owned())?;
@@ -232,38 +213,27 @@ impl RunFolder {
     }
 
     /// Where the folder is.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// A path inside the folder.
-    #[must_use]
     pub fn join(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
     /// Replaces a file of the folder crash-safely; on return it is on disk.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1 that says that the previous file is intact.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), Stop> {
         self.replaced(name, atomic::write(&self.join(name), bytes))
     }
 
     /// Replaces a file of the folder that can be made again: readers see the old or the new one, but a power cut may
     /// lose it.
-    ///
-    /// # Errors
-    /// As [`RunFolder::write`].
     pub fn write_unsynced(&self, name: &str, bytes: &[u8]) -> Result<(), Stop> {
         self.replaced(name, atomic::write_unsynced(&self.join(name), bytes))
     }
 
     /// Keeps a snapshot under its environment steps; on return it is on disk.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1 if it cannot be written; the snapshots before it are intact.
     pub fn keep(&self, env_steps: u64, snapshot: &[u8]) -> Result<(), Stop> {
         let folder = self.join(file::KEPT);
         let path = folder.join(kept_name(env_steps));
@@ -285,15 +255,11 @@ impl RunFolder {
     }
 
     /// Tells whether the snapshot to resume from is there.
-    #[must_use]
     pub fn resumable(&self) -> bool {
         self.join(file::LAST).is_file()
     }
 
     /// Appends a command to `command.txt`.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1 if it cannot be written.
     pub fn record_command(&self, arguments: &[impl AsRef<OsStr>]) -> Result<(), Stop> {
         let path = self.join(file::COMMAND);
         let line: Vec<String> = arguments.iter().map(shell_quote).collect();
@@ -305,9 +271,6 @@ impl RunFolder {
 }
 
 /// Reads a snapshot of the run in `folder`.
-///
-/// # Errors
-/// [`Stop`] with code 2 if the folder is missing or holds no such snapshot.
 pub fn read_snapshot(folder: &Path, name: &str) -> Result<Vec<u8>, Stop> {
     read(&snapshot_path(folder, name)?)
 }
@@ -328,9 +291,6 @@ fn snapshot_path(folder: &Path, name: &str) -> Result<PathBuf, Stop> {
 
 /// Where the policy of a run folder is: the best one if there is one and `last` does not ask for the
 /// last; or the snapshot file `path` itself.
-///
-/// # Errors
-/// [`Stop`] with code 2 if there is no such snapshot.
 pub(crate) fn policy(path: &Path, last: bool, best: bool) -> Result<PathBuf, Stop> {
     if path.is_file() {
         return Ok(path.to_owned());

@@ -41,28 +41,22 @@ pub(crate) enum CommonLine {
 }
 
 /// The line about a note for people.
-#[must_use]
 pub(crate) fn note_line(note: &str) -> CommonLine {
     CommonLine::Note { text: note.trim_start_matches("note: ").to_owned() }
 }
 
 /// A line with its end.
-///
-/// # Errors
-/// [`Stop`] with code 1 if it is no JSON, which no line is.
 pub(crate) fn text(line: &impl Serialize) -> Result<String, Stop> {
     let text = serde_json::to_string(line);
     text.map(|text| text + "\n").map_err(|error| Stop::failure(format!("a line is no JSON: {error}")))
 }
 
 /// A number where it is finite, which alone JSON knows.
-#[must_use]
 pub(crate) fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
 /// The ends of an interval, where there is one.
-#[must_use]
 pub(crate) fn ends(interval: Option<(f64, f64)>) -> [Option<f64>; 2] {
     [interval.and_then(|(low, _)| finite(low)), interval.and_then(|(_, high)| finite(high))]
 }

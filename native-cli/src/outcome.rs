@@ -101,7 +101,6 @@ fn is_id(name: &str) -> bool {
 }
 
 /// Prints one `error:` line (red on a terminal) and one `hint:` line to stderr; returns the exit code.
-#[must_use]
 pub(crate) fn report(stop: &Stop) -> u8 {
     use std::io::IsTerminal as _;
     let (red, cyan, off) =

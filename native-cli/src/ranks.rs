@@ -21,9 +21,6 @@ thread_local! {
 }
 
 /// Meets the other ranks, if a launcher has started several.
-///
-/// # Errors
-/// [`Stop`] with code 2 if this program was built without MPI; with code 1 if MPI cannot be used.
 pub(crate) fn meet() -> Result<(), Stop> {
     let ranks = launch::ranks();
     if ranks > 1 {
@@ -34,13 +31,11 @@ pub(crate) fn meet() -> Result<(), Stop> {
 }
 
 /// The ranks that this process is among, if there are several.
-#[must_use]
 pub(crate) fn team() -> Option<Rc<Team>> {
     TEAM.with(|known| known.borrow().clone())
 }
 
 /// The number of ranks.
-#[must_use]
 pub(crate) fn count() -> usize {
     use quickstudy_core::backend::Ranks as _;
     team().map_or(1, |team| team.count())

@@ -5,7 +5,6 @@ pub(crate) mod band;
 pub(crate) mod bootstrap;
 
 /// Arithmetic mean; NaN for no values.
-#[must_use]
 pub(crate) fn mean(values: &[f64]) -> f64 {
     let (sum, count) = (values.iter().sum::<f64>(), values.len() as f64);
     // The sum of finite numbers may be none, though their mean is.
@@ -13,7 +12,6 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
 }
 
 /// The middle value, or the mean of the middle two; NaN for no values.
-#[must_use]
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -25,7 +23,6 @@ pub(crate) fn median(values: &[f64]) -> f64 {
 
 /// Standard error of the mean (sample standard deviation over √n); none for fewer than two values, which tell nothing
 /// about it.
-#[must_use]
 pub(crate) fn standard_error(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {
         return None;
@@ -40,13 +37,11 @@ pub(crate) fn standard_error(values: &[f64]) -> Option<f64> {
 }
 
 /// A standard error as text with four digits after the point; a dash where there is none.
-#[must_use]
 pub(crate) fn error_text(error: Option<f64>) -> String {
     error.map_or_else(|| NONE.to_owned(), |error| format!("{error:.4}"))
 }
 
 /// An interval as text, `[1.25, 3.50]`; a dash where there is none.
-#[must_use]
 pub(crate) fn interval_text(interval: Option<(f64, f64)>, digits: usize) -> String {
     interval.map_or_else(|| NONE.to_owned(), |(low, high)| format!("[{low:.digits$}, {high:.digits$}]"))
 }
@@ -58,7 +53,6 @@ pub(crate) const NONE: &str = "–";
 ///
 /// Agarwal et al. 2021, arXiv:2108.13264: less swayed by one lucky or failed seed than the mean, and statistically
 /// more efficient than the median.
-#[must_use]
 pub(crate) fn iqm(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -78,7 +72,6 @@ pub(crate) fn iqm(values: &[f64]) -> f64 {
 /// A 95 % percentile bootstrap interval of `statistic`, from 2000 resamples with a fixed seed.
 ///
 /// Fewer than two values have none: they do not tell how far others would be from them.
-#[must_use]
 pub(crate) fn bootstrap95(values: &[f64], statistic: impl Fn(&[f64]) -> f64) -> Option<(f64, f64)> {
     const RESAMPLES: usize = 2000;
     if values.len() < 2 {
@@ -110,7 +103,6 @@ impl Default for Draws {
 
 impl Draws {
     /// The numbers of this seed.
-    #[must_use]
     pub(crate) fn seeded(seed: u64) -> Self {
         Self(seed)
     }

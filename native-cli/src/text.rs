@@ -10,7 +10,6 @@ use std::borrow::Cow;
 
 /// The text on one line, without characters that steer a terminal or cannot be seen: names of files, settings or
 /// snapshots may hold any, which are shown and not obeyed.
-#[must_use]
 pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
     if !text.contains(is_no_letter) {
         return Cow::Borrowed(text);

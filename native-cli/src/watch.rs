@@ -21,9 +21,6 @@ use player::Player;
 use std::path::Path;
 
 /// Serves the page of the run in this folder until Ctrl-C ends the process. `ready` gets the address of the page.
-///
-/// # Errors
-/// [`Stop`] with code 2 if the port cannot be opened, with code 1 if the system refuses something else.
 pub(crate) fn watch(folder: &Path, port: u16, ready: impl FnOnce(&str)) -> Result<(), Stop> {
     let (address, asked) = server::serve(server::listen(port)?, folder)?;
     activity::begin(Work::Watching);

@@ -78,18 +78,11 @@ impl Target {
 }
 
 /// Replaces `path` by `bytes`; when it returns `Ok`, they survive a power cut.
-///
-/// # Errors
-/// Any IO error (full disk, read-only or missing folder). The old file is then untouched and the temporary file is
-/// removed.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     put(path, bytes, true)
 }
 
 /// Replaces `path` by `bytes` at once for every reader, without waiting for the disk: for what can be made again.
-///
-/// # Errors
-/// As [`write()`].
 pub(crate) fn write_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     put(path, bytes, false)
 }
@@ -100,9 +93,6 @@ fn put(path: &Path, bytes: &[u8], sync: bool) -> io::Result<()> {
 }
 
 /// Writes what the user named, as [`write()`] does, through symbolic links and into devices and pipes.
-///
-/// # Errors
-/// As [`write()`].
 pub(crate) fn write_named(path: &Path, bytes: &[u8]) -> io::Result<()> {
     match Target::of(path)? {
         Target::File(file) => replace(&file, true, &mut |out| out.write_all(bytes)),
@@ -111,9 +101,6 @@ pub(crate) fn write_named(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Replaces the file at `path` by what `fill` writes piece by piece.
-///
-/// # Errors
-/// As [`write()`], and what `fill` returns.
 pub(crate) fn rewrite(path: &Path, fill: &mut dyn FnMut(&mut File) -> io::Result<()>) -> io::Result<()> {
     expect_file(path)?;
     replace(path, true, fill)
@@ -152,9 +139,6 @@ fn replace(path: &Path, sync: bool, fill: &mut dyn FnMut(&mut File) -> io::Resul
 }
 
 /// Waits until the folder of a file is on the disk, so that the file is found there after a power cut.
-///
-/// # Errors
-/// Any IO error.
 #[cfg(unix)]
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
@@ -162,9 +146,6 @@ pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
 }
 
 /// Nothing: elsewhere a folder cannot be opened for syncing, and the rename itself is journalled.
-///
-/// # Errors
-/// None.
 #[cfg(not(unix))]
 #[allow(clippy::unnecessary_wraps)]
 pub fn sync_folder(_path: &Path) -> io::Result<()> {
@@ -174,9 +155,6 @@ pub fn sync_folder(_path: &Path) -> io::Result<()> {
 /// Removes temporary files that a killed process left in `folder`; returns how many.
 ///
 /// Call it only while holding the folder's lock, so that no live writer loses its file.
-///
-/// # Errors
-/// If the folder cannot be listed or a stray file cannot be removed.
 pub(crate) fn clean(folder: &Path) -> io::Result<usize> {
     let mut removed = 0;
     for entry in fs::read_dir(folder)? {

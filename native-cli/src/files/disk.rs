@@ -24,7 +24,6 @@ pub fn abort_at(point: u64) {
 }
 
 /// Tells whether the process is to end at a point. Then threads take turns, so that points have an order.
-#[must_use]
 pub(crate) fn is_counted() -> bool {
     ABORT_AT.load(Ordering::Relaxed) > 0
 }
@@ -41,18 +40,12 @@ fn point() {
 }
 
 /// As [`fs::create_dir`].
-///
-/// # Errors
-/// Any IO error.
 pub(crate) fn create_dir(path: &Path) -> io::Result<()> {
     point();
     fs::create_dir(path)
 }
 
 /// As [`fs::create_dir_all`].
-///
-/// # Errors
-/// Any IO error.
 pub(crate) fn create_dir_all(path: &Path) -> io::Result<()> {
     if !path.is_dir() {
         point();
@@ -61,9 +54,6 @@ pub(crate) fn create_dir_all(path: &Path) -> io::Result<()> {
 }
 
 /// Opens a file that may be made by it.
-///
-/// # Errors
-/// Any IO error, and a symbolic link.
 pub(crate) fn open(options: &OpenOptions, path: &Path) -> io::Result<File> {
     if !path.exists() {
         point();
@@ -72,9 +62,6 @@ pub(crate) fn open(options: &OpenOptions, path: &Path) -> io::Result<File> {
 }
 
 /// Opens a file that is there already.
-///
-/// # Errors
-/// As [`open()`].
 pub(crate) fn reopen(options: &OpenOptions, path: &Path) -> io::Result<File> {
     expect_no_link(path)?;
     // What becomes a link after that is refused by the system, where it can.
@@ -88,9 +75,6 @@ pub(crate) fn reopen(options: &OpenOptions, path: &Path) -> io::Result<File> {
 }
 
 /// Checks that what is at a path, if anything is, is no symbolic link.
-///
-/// # Errors
-/// One that says so.
 pub(crate) fn expect_no_link(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink()) {
         true => Err(io::Error::other("it is a link, and nothing is written through links in a run folder")),
@@ -99,27 +83,18 @@ pub(crate) fn expect_no_link(path: &Path) -> io::Result<()> {
 }
 
 /// Makes an empty file, or empties the one that is there.
-///
-/// # Errors
-/// As [`open()`].
 pub(crate) fn create(path: &Path) -> io::Result<File> {
     point();
     reopen(OpenOptions::new().write(true).create(true).truncate(true), path)
 }
 
 /// Makes a file that is not there yet.
-///
-/// # Errors
-/// Any IO error.
 pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     point();
     File::create_new(path)
 }
 
 /// Writes all bytes at the file's place.
-///
-/// # Errors
-/// Any IO error.
 pub(crate) fn write_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
     if bytes.is_empty() {
         return Ok(());
@@ -134,9 +109,6 @@ pub(crate) fn write_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Cuts a file, if it has another length.
-///
-/// # Errors
-/// Any IO error.
 pub(crate) fn set_len(file: &File, len: u64) -> io::Result<()> {
     if file.metadata()?.len() == len {
         return Ok(());
@@ -146,36 +118,24 @@ pub(crate) fn set_len(file: &File, len: u64) -> io::Result<()> {
 }
 
 /// As [`fs::rename`].
-///
-/// # Errors
-/// Any IO error.
 pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     point();
     fs::rename(from, to)
 }
 
 /// As [`fs::remove_file`].
-///
-/// # Errors
-/// Any IO error.
 pub(crate) fn remove_file(path: &Path) -> io::Result<()> {
     point();
     fs::remove_file(path)
 }
 
 /// As [`fs::remove_dir`].
-///
-/// # Errors
-/// Any IO error.
 pub(crate) fn remove_dir(path: &Path) -> io::Result<()> {
     point();
     fs::remove_dir(path)
 }
 
 /// As [`fs::copy`].
-///
-/// # Errors
-/// As [`open()`].
 pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let mut source = File::open(from)?;
     let mut copy = create(to)?;

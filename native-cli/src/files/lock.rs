@@ -19,9 +19,6 @@ pub(crate) struct Lock(File);
 
 impl Lock {
     /// Takes the lock in the file at `path`, for who writes in `place`.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 2 if another process holds it, which is named, or the file cannot be written.
     pub(crate) fn take(path: &Path, place: &Path) -> Result<Self, Stop> {
         let mut lock = disk::open(OpenOptions::new().read(true).write(true).create(true).truncate(false), path)
             .map_err(|error| cannot("write in", place, &error))?;

@@ -14,10 +14,6 @@ const MAX_SNAPSHOT: u64 = 16 << 30;
 const MAX_TEXT: u64 = 1 << 20;
 
 /// Reads a snapshot.
-///
-/// # Errors
-/// [`Stop`] with code 2 that names the path and says what is wrong with it: no regular file, or larger than the memory
-/// that is free.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Stop> {
     let meta = regular(path)?;
     let fitting = memory::free(0).filter(|free| *free < meta.len());
@@ -34,9 +30,6 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Stop> {
 }
 
 /// Reads a text that a user named, such as a configuration; it may be a pipe.
-///
-/// # Errors
-/// [`Stop`] with code 2 that names the path and says what is wrong with it.
 pub(crate) fn read_text(path: &Path) -> Result<Vec<u8>, Stop> {
     let meta = meta_of(path)?;
     // A pipe or a device has no size; what it gives is bounded all the same.
@@ -44,9 +37,6 @@ pub(crate) fn read_text(path: &Path) -> Result<Vec<u8>, Stop> {
 }
 
 /// Reads a text of a run folder: a regular file, as pipes and devices may have no end.
-///
-/// # Errors
-/// As [`read_text`].
 pub(crate) fn read_own_text(path: &Path) -> Result<Vec<u8>, Stop> {
     take(path, regular(path)?.len(), MAX_TEXT).map(unmarked)
 }

@@ -15,9 +15,6 @@ pub(crate) struct Begun {
 
 impl Begun {
     /// Adds the folder that `make` makes at this path, or in it.
-    ///
-    /// # Errors
-    /// Any that `make` gives; all folders that were made here are then removed.
     pub(crate) fn add(mut self, at: &Path, make: impl FnOnce(&Path) -> Result<RunFolder, Stop>) -> Result<Self, Stop> {
         let missing = at.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists());
         let mut missing: Vec<_> = missing.map(Path::to_owned).collect();
@@ -39,7 +36,6 @@ impl Begun {
     }
 
     /// All of them.
-    #[must_use]
     pub(crate) fn all(self) -> Vec<RunFolder> {
         self.folders
     }

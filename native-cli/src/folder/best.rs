@@ -31,18 +31,12 @@ pub(super) fn names(folder: &Path) -> Vec<String> {
 impl RunFolder {
     /// Writes the policy of a better evaluation, made after so many environment steps;
     /// [`RunFolder::settle_best`] makes it the best one.
-    ///
-    /// # Errors
-    /// As [`RunFolder::write`].
     pub fn write_better(&self, env_steps: u64, policy: &[u8]) -> Result<(), Stop> {
         self.write(&name(env_steps), policy)
     }
 
     /// Makes the last of the better policies up to `env_steps`, those of the snapshot in place, the best one, and
     /// removes all others.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1 if a file cannot be renamed or removed.
     pub fn settle_best(&self, env_steps: u64) -> Result<(), Stop> {
         let mut better: Vec<u64> = names(self.path()).iter().filter_map(|name| steps_in(name)).collect();
         better.sort_unstable();

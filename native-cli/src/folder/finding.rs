@@ -11,34 +11,22 @@ use std::path::{Path, PathBuf};
 const DEEPEST: usize = 8;
 
 /// The run folders that `path` stands for: itself, or those in it and in its folders, sorted by path.
-///
-/// # Errors
-/// [`Stop`] with code 2 if it is missing or holds no run.
 pub(crate) fn find_runs(path: &Path) -> Result<Vec<PathBuf>, Stop> {
     find(path, &[file::CSV], DEEPEST)
 }
 
 /// The run folders that may hold a policy, as [`find_runs`]; those that lost their metrics are among them.
-///
-/// # Errors
-/// As [`find_runs`].
 pub(crate) fn find_evaluable(path: &Path) -> Result<Vec<PathBuf>, Stop> {
     find(path, &[file::LAST, file::CSV], DEEPEST)
 }
 
 /// The run folders that can be resumed: itself, or its direct children. What lies deeper was put away.
-///
-/// # Errors
-/// As [`find_runs`].
 pub(crate) fn find_resumable(path: &Path) -> Result<Vec<PathBuf>, Stop> {
     find(path, &[file::LAST, file::CSV], 1)
 }
 
 /// The run folders that were at least started: itself, or its direct children. Those that were killed before they had a
 /// snapshot are among them.
-///
-/// # Errors
-/// As [`find_runs`].
 pub(crate) fn find_started(path: &Path) -> Result<Vec<PathBuf>, Stop> {
     match holds(path, &[file::LAST, file::CSV]) {
         true => Ok(vec![path.to_owned()]),
@@ -51,7 +39,6 @@ pub(crate) fn find_started(path: &Path) -> Result<Vec<PathBuf>, Stop> {
 }
 
 /// Tells whether a run was at least started in this folder.
-#[must_use]
 pub(crate) fn is_started(folder: &Path) -> bool {
     holds(folder, &[file::LAST, file::CSV, file::LOCK])
 }

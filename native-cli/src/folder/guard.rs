@@ -9,9 +9,6 @@ use std::path::Path;
 
 /// Checks that the process may hold a descriptor per run, the lock's, and some more for what is written or opened in
 /// between. Without this, many seeds would end in the midst of training.
-///
-/// # Errors
-/// [`Stop`] with code 2 if the limit is lower.
 pub(crate) fn check_descriptors(runs: usize) -> Result<(), Stop> {
     /// Files that are read or written at once, beside the lock of each run.
     const BESIDE: usize = 12;
@@ -38,7 +35,6 @@ pub(crate) fn check_descriptors(runs: usize) -> Result<(), Stop> {
 }
 
 /// Tells whether a process writes in this run folder. Nothing in it is changed.
-#[must_use]
 pub(crate) fn is_locked(folder: &Path) -> bool {
     let Ok(lock) = File::open(folder.join(file::LOCK)) else { return false };
     // The lock that is taken by it ends with the file.
@@ -47,7 +43,6 @@ pub(crate) fn is_locked(folder: &Path) -> bool {
 
 /// Tells whether a file is one of those by which a folder is a run, a link followed: its own files, its segments or its
 /// kept snapshots.
-#[must_use]
 pub(crate) fn is_of_run(path: &Path) -> bool {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let place = path
@@ -64,9 +59,6 @@ pub(crate) fn is_of_run(path: &Path) -> bool {
 
 /// Refuses a folder in which another thing has the name of one of the run's files or folders: a link is one, as it may
 /// lead to any file. The lock may have no other name either: its file is emptied by whoever holds it.
-///
-/// # Errors
-/// [`Stop`] with code 2 that names it.
 pub(crate) fn check_plain(folder: &Path) -> Result<(), Stop> {
     let others = best::names(folder).into_iter().map(|name| (name, false));
     let files = file::ALL.into_iter().map(|name| (name.to_owned(), false)).chain(others);
@@ -107,7 +99,6 @@ fn has_other_names(_meta: &fs::Metadata) -> bool {
 }
 
 /// An IO error on a file of a run while the run goes on; `more` ends the sentence.
-#[must_use]
 pub(crate) fn cannot_keep(path: &Path, error: &io::Error, more: &str) -> Stop {
     let folder = path.parent().unwrap_or(path);
     if !folder.is_dir() {

@@ -9,15 +9,11 @@ use std::fs;
 use std::path::Path;
 
 /// Tells whether there is a symbolic link at this path.
-#[must_use]
 pub(crate) fn is_link(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink())
 }
 
 /// Refuses links on the way from a folder that was named to a path below it.
-///
-/// # Errors
-/// [`Stop`] with code 2 that names the link.
 pub(crate) fn check_below(named: &Path, path: &Path) -> Result<(), Stop> {
     let below = path.ancestors().take_while(|place| *place != named && place.starts_with(named));
     match below.filter(|place| is_link(place)).last() {
@@ -32,9 +28,6 @@ pub(crate) fn check_below(named: &Path, path: &Path) -> Result<(), Stop> {
 }
 
 /// Refuses a link at a path that nobody named, such as a result's usual name.
-///
-/// # Errors
-/// As [`check_below`].
 pub(crate) fn check_unnamed(path: &Path) -> Result<(), Stop> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     match parent {
@@ -48,9 +41,6 @@ pub(crate) fn check_unnamed(path: &Path) -> Result<(), Stop> {
 }
 
 /// Refuses a result that the user named, if the way to it is through a link in a run folder.
-///
-/// # Errors
-/// As [`check_below`].
 pub(crate) fn check_result(path: &Path) -> Result<(), Stop> {
     let has = |folder: &Path, name: &str| folder.join(name).exists();
     let is_run = |folder: &Path| has(folder, file::LAST) || (has(folder, file::CONFIG) && has(folder, file::CSV));

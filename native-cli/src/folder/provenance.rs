@@ -15,9 +15,6 @@ const COMMIT_DATE: Option<&str> = option_env!("QUICKSTUDY_COMMIT_DATE");
 
 /// Writes `version.json`: versions, when the run was started, the device from now on, and which devices made the steps
 /// before.
-///
-/// # Errors
-/// [`Stop`] with code 1 if it cannot be written.
 pub fn record(folder: &RunFolder, device: &str, threads: usize, env_steps: u64) -> Result<(), Stop> {
     let mut devices = devices(folder);
     // What came after a snapshot is made again.

@@ -30,22 +30,17 @@ pub(crate) struct SegmentFolder {
 
 impl SegmentFolder {
     /// Segments of the run in `folder`, whose snapshot names `saved`.
-    #[must_use]
     pub(crate) fn new(folder: &Path, saved: &[Ring]) -> Self {
         let (saved, next) = (saved.to_vec(), saved.to_vec());
         Self { folder: folder.join(file::SEGMENTS), saved, next, unsynced: HashSet::new(), made: None }
     }
 
     /// As the snapshot in place names them.
-    #[must_use]
     pub(crate) fn saved(&self) -> &[Ring] {
         &self.saved
     }
 
     /// Appends rows; what a dead process left in their place is cut off.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1 if they cannot be written.
     pub(crate) fn append(&mut self, rows: &SegmentRows) -> Result<(), Stop> {
         let path = self.folder.join(&rows.segment);
         self.write(&path, rows).map_err(|error| self.lost(&path, &error))?;
@@ -80,9 +75,6 @@ impl SegmentFolder {
     }
 
     /// Waits until all rows that were appended are on the disk.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1 if they do not get there.
     pub(crate) fn sync(&mut self) -> Result<(), Stop> {
         for path in std::mem::take(&mut self.unsynced) {
             // Its new length is among what is needed to read it again, and so is synced too.
@@ -101,7 +93,6 @@ impl SegmentFolder {
     }
 
     /// Tells whether all segments of the snapshot in place are there, with as many bytes as it names.
-    #[must_use]
     pub(crate) fn whole(&self) -> bool {
         self.missing_of(&self.saved).is_none()
     }
@@ -130,9 +121,6 @@ impl SegmentFolder {
     }
 
     /// Takes the snapshot to come for the one in place, which it is now, and deletes what that does not name.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1 if a file cannot be deleted.
     pub(crate) fn keep(&mut self) -> Result<(), Stop> {
         self.saved.clone_from(&self.next);
         let named: HashSet<String> = self.saved.iter().flat_map(Ring::files).map(|(name, _)| name).collect();
@@ -157,9 +145,6 @@ impl SegmentFolder {
 }
 
 /// The first bytes of a segment of the run in `folder`.
-///
-/// # Errors
-/// [`Error::Snapshot`] that names the file, if it has not so many or cannot be read.
 pub(crate) fn read(folder: &Path, name: &str, bytes: u64) -> quickstudy_core::Result<Vec<u8>> {
     let path = folder.join(file::SEGMENTS).join(name);
     let problem = |problem: String| Error::Snapshot(format!("{}: {problem}", path.display()));

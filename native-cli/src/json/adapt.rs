@@ -133,7 +133,6 @@ pub(crate) struct Returns {
 
 impl Returns {
     /// The mean of these returns, one of each task.
-    #[must_use]
     pub(crate) fn of(means: &[f64]) -> Self {
         let [low, high] = ends(statistics::bootstrap95(means, statistics::mean));
         Self { return_mean: finite(statistics::mean(means)), low, high }
@@ -142,7 +141,6 @@ impl Returns {
 
 impl AdaptLine {
     /// The line of a class of tasks.
-    #[must_use]
     pub(crate) fn class(stage: usize, class: &str, of: &Performance) -> Self {
         Self::Class {
             stage,

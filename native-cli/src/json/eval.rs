@@ -90,7 +90,6 @@ pub(crate) struct Played {
 
 impl Played {
     /// The numbers of these episodes.
-    #[must_use]
     pub(crate) fn of(episodes: &[Episode]) -> Self {
         let mut returns: Vec<f64> = episodes.iter().map(|episode| episode.ret).collect();
         let lengths: Vec<f64> = episodes.iter().map(|episode| f64::from(episode.length)).collect();
@@ -111,7 +110,6 @@ impl Played {
 
 impl EvalLine {
     /// The line of several policies of one kind by the mean return of each, with all their episodes.
-    #[must_use]
     pub(crate) fn summary(environment: &str, algorithm: &str, over: &str, means: &[f64], episodes: usize) -> Self {
         Self::Summary {
             environment: environment.to_owned(),

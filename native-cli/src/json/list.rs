@@ -162,7 +162,6 @@ impl Actions {
 
 impl ListLine {
     /// The line of an algorithm.
-    #[must_use]
     pub(crate) fn algorithm(def: &AlgorithmDef) -> Self {
         let family = match def.family {
             Family::SingleTask => "single-task",
@@ -174,7 +173,6 @@ impl ListLine {
     }
 
     /// The line of an environment of this name, which takes these parameters.
-    #[must_use]
     pub(crate) fn environment(name: &str, spec: &EnvSpec, parameters: &[Parameter]) -> Self {
         let parameter = |one: &Parameter| NameParameter {
             name: one.name.to_owned(),
@@ -193,7 +191,6 @@ impl ListLine {
     }
 
     /// The line of a preset, whose numbers are from `origin`.
-    #[must_use]
     pub(crate) fn preset(preset: &Preset, origin: String) -> Self {
         Self::Preset {
             name: preset.name.clone(),
@@ -205,7 +202,6 @@ impl ListLine {
     }
 
     /// The lines of the settings of an algorithm.
-    #[must_use]
     pub(crate) fn settings(def: &AlgorithmDef) -> Vec<Self> {
         let defaults = (def.defaults)();
         let line = |doc: &quickstudy_core::settings::SettingDoc| Self::Setting {

@@ -69,7 +69,6 @@ pub enum TrainLine {
 
 impl TrainLine {
     /// Reads a line; none if it is no such line.
-    #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
         serde_json::from_str(line).ok()
     }

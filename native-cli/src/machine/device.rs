@@ -58,7 +58,6 @@ impl Choice {
 impl DeviceArgs {
     /// The number of threads: as asked for, otherwise one per core; a single one where `ulimit -v` leaves no addresses
     /// for several.
-    #[must_use]
     pub(crate) fn threads(&self) -> usize {
         if memory::is_short() {
             return 1;
@@ -96,16 +95,11 @@ impl DeviceArgs {
     }
 
     /// Tells whether the device is to be chosen by measuring.
-    #[must_use]
     pub(crate) fn is_auto(&self) -> bool {
         self.device == "auto"
     }
 
     /// Opens the device; `auto` is the CPU.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 2 for an unknown name, a GPU that cannot be used, or an instruction set ([`isa`]) that
-    /// cannot.
     pub(crate) fn open(&self) -> Result<Device, Stop> {
         let isa = isa()?;
         let device = match Choice::parse(&self.device)? {
@@ -124,9 +118,6 @@ impl DeviceArgs {
     }
 
     /// Opens the device for what `time` measures a piece of; only `auto` does measure, and says why it chose as it did.
-    ///
-    /// # Errors
-    /// As [`DeviceArgs::open`].
     pub(crate) fn open_for(
         &self,
         time: &mut dyn FnMut(&Device) -> Result<Duration, Stop>,
@@ -150,7 +141,6 @@ impl DeviceArgs {
     }
 
     /// A device to go on on after one was lost: the same GPU, opened anew; the CPU without one, and `again`.
-    #[must_use]
     pub(crate) fn reopen(&self, again: bool) -> Device {
         // Known to be good since the first device was opened.
         let cpu = || self.cpu(isa().unwrap_or(Isa::detect()));
@@ -161,7 +151,6 @@ impl DeviceArgs {
     }
 
     /// `cpu (AVX-512), 2 threads`.
-    #[must_use]
     pub(crate) fn describe(&self, device: &Device) -> String {
         let (caps, threads) = (device.caps(), self.threads());
         match caps.is_cpu {
@@ -176,9 +165,6 @@ pub(crate) const ISA_VARIABLE: &str = "QUICKSTUDY_ISA";
 
 /// The instruction set of the CPU's kernels: the one that [`ISA_VARIABLE`] names, otherwise the best that the processor
 /// has.
-///
-/// # Errors
-/// [`Stop`] with code 2 if there is none of that name, or the processor lacks it.
 pub(crate) fn isa() -> Result<Isa, Stop> {
     named_isa(std::env::var_os(ISA_VARIABLE).unwrap_or_default().to_string_lossy().as_ref(), &Isa::available())
 }
@@ -197,9 +183,6 @@ fn named_isa(name: &str, available: &[Isa]) -> Result<Isa, Stop> {
 }
 
 /// The fastest of a few iterations of training that is then thrown away.
-///
-/// # Errors
-/// [`Stop`] if the device cannot train.
 pub(crate) fn time_of_training(device: &Device, setup: &Setup) -> Result<Duration, Stop> {
     let mut session = Session::new(device, setup)?;
     let mut best = Duration::MAX;

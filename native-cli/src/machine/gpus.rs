@@ -24,7 +24,6 @@ pub(crate) struct Adapter {
 }
 
 /// All GPUs in the order of their numbers; none if the program was built without.
-#[must_use]
 pub(crate) fn adapters() -> Vec<Adapter> {
     #[cfg(feature = "gpu")]
     return with_wgpu::adapters();
@@ -33,7 +32,6 @@ pub(crate) fn adapters() -> Vec<Adapter> {
 }
 
 /// The reason why [`adapters`] may find none.
-#[must_use]
 pub(crate) fn missing() -> &'static str {
     if cfg!(feature = "gpu") {
         "no GPU was found: a driver for Vulkan, Metal or DX12 is needed"
@@ -43,9 +41,6 @@ pub(crate) fn missing() -> &'static str {
 }
 
 /// Opens a GPU by its number, or the first graphics card; also tells whether it runs on the processor.
-///
-/// # Errors
-/// [`quickstudy_core::Error::Device`] if there is none or it cannot be used.
 pub(crate) fn open(number: Option<usize>) -> Result<(Device, bool)> {
     #[cfg(feature = "gpu")]
     return with_wgpu::open(number);

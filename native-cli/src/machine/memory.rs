@@ -6,7 +6,6 @@ use std::sync::OnceLock;
 /// Bytes that this process may take when it has started so many more threads: what is free on the
 /// machine, or less where a control group or a limit of the process says so; a twentieth is left for all
 /// else. Nothing where the system does not tell.
-#[must_use]
 pub(crate) fn free(threads: usize) -> Option<u64> {
     let read = |path: &Path| std::fs::read_to_string(path).ok();
     let all = [available(&read), group(&read), address_space(&read, threads)];
@@ -14,14 +13,12 @@ pub(crate) fn free(threads: usize) -> Option<u64> {
 }
 
 /// Tells whether `ulimit -v` limits the process, so that addresses are short and not only what is written.
-#[must_use]
 pub(crate) fn is_limited() -> bool {
     address_space(&|path| std::fs::read_to_string(path).ok(), 0).is_some()
 }
 
 /// Tells whether `ulimit -v` left fewer addresses, when this was asked first, than threads would take with half
 /// of them: then all is done on one thread.
-#[must_use]
 pub(crate) fn is_short() -> bool {
     static SHORT: OnceLock<bool> = OnceLock::new();
     *SHORT.get_or_init(|| {
@@ -89,9 +86,6 @@ fn address_space(read: Read<'_>, threads: usize) -> Option<u64> {
 }
 
 /// A size: `8G`, `500M`, `1.5T`, or a number of bytes.
-///
-/// # Errors
-/// A sentence for the user if it is none.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     let wrong = || format!("expected a size such as 8G, 500M or 1.5T, got `{text}`");
     let plain = text.strip_suffix(['B', 'b']).unwrap_or(text);

@@ -42,7 +42,6 @@ pub(crate) struct Network {
 
 impl Network {
     /// An empty graph.
-    #[must_use]
     pub(crate) fn new() -> Network {
         Network::default()
     }
@@ -142,7 +141,6 @@ impl Network {
     }
 
     /// The message `GraphProto`.
-    #[must_use]
     pub(crate) fn message(&self, name: &str) -> Wire {
         let nodes = self.nodes.iter().enumerate().map(|(number, node)| self.node_message(number, node));
         Wire::new()

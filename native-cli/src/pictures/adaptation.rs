@@ -52,7 +52,6 @@ fn label(unit: StageUnit, k: usize) -> String {
 }
 
 /// The name of stage `k`.
-#[must_use]
 pub(crate) fn stage_name(unit: StageUnit, k: usize) -> String {
     match unit {
         StageUnit::GradientSteps if k == 0 => "before".to_owned(),
@@ -82,7 +81,6 @@ fn shows_tasks(spec: &EnvSpec, means: &[Vec<f64>], unit: StageUnit) -> bool {
 
 /// Mean return of each stage over tasks with its 95 % interval, and each task as a thin line where that tells
 /// something.
-#[must_use]
 pub(crate) fn returns(title: &str, spec: &EnvSpec, adaptation: &Adaptation) -> Sheet {
     let means: Vec<Vec<f64>> = adaptation.stages.iter().map(|stage| stage.task_means()).collect();
     let tasks = shows_tasks(spec, &means, adaptation.unit);

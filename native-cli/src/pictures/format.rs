@@ -17,7 +17,6 @@ pub enum Format {
 
 impl Format {
     /// The extension of its files.
-    #[must_use]
     pub fn extension(self) -> &'static str {
         match self {
             Format::Svg => "svg",
@@ -26,9 +25,6 @@ impl Format {
     }
 
     /// The format that a file's name asks for; SVG without an extension.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 2 if the name asks for another one, or as [`check_place`].
     pub fn of(flag: &str, path: &Path) -> Result<Self, Stop> {
         let name = expect_extension(flag, path, "a picture", &["svg", "png"])?;
         Ok(if name.as_deref() == Some("png") { Format::Png } else { Format::Svg })
@@ -36,9 +32,6 @@ impl Format {
 }
 
 /// Checks that `path` can be written as `what`, whose files have one of `extensions` or none; returns the extension.
-///
-/// # Errors
-/// [`Stop`] with code 2 that names `flag`, or as [`check_place`].
 pub(crate) fn expect_extension(
     flag: &str,
     path: &Path,
@@ -65,9 +58,6 @@ pub(crate) fn expect_extension(
 }
 
 /// Checks that a file can be written at `path`, as far as that shows before.
-///
-/// # Errors
-/// [`Stop`] with code 2 if its folder is missing or it is a folder itself.
 pub(crate) fn check_place(path: &Path) -> Result<(), Stop> {
     if is_stdout(path) {
         return Ok(());

@@ -111,9 +111,6 @@ fn picture((image, caption): &(Image, String), first: &Image, size: [usize; 2], 
 /// All frames share one palette of the 256 most frequent colours, and each frame holds only the rectangle that
 /// changed, so ten seconds of CartPole take a few hundred kilobytes. All scenes must have views of the
 /// same size; they may move.
-///
-/// # Errors
-/// [`Stop`] with code 2 if there is no scene or the size is beyond GIF's 65535; with code 1 if encoding fails.
 pub(crate) fn encode(clips: &[Clip], width: usize) -> Result<Vec<u8>, Stop> {
     let frames = || clips.iter().flat_map(|clip| &clip.frames);
     let Some((first, _)) = frames().next() else {
@@ -169,9 +166,6 @@ pub(crate) fn encode(clips: &[Clip], width: usize) -> Result<Vec<u8>, Stop> {
 }
 
 /// Encodes and writes a GIF.
-///
-/// # Errors
-/// As [`encode`]; [`Stop`] with code 2, or 1 on a full disk, if the file cannot be written.
 pub(crate) fn save(path: &Path, clips: &[Clip], width: usize) -> Result<(), Stop> {
     crate::terminal::output::write(path, &encode(clips, width)?)
 }

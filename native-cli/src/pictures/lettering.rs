@@ -15,7 +15,6 @@ pub(super) struct Letters {
 
 impl Letters {
     /// Upright or bold ones; none if the font cannot be read, which a test excludes.
-    #[must_use]
     pub(super) fn new(bold: bool) -> Option<Self> {
         Some(Self { face: Face::parse(if bold { BOLD } else { REGULAR }, 0).ok()? })
     }
@@ -26,14 +25,12 @@ impl Letters {
     }
 
     /// How wide a text of this size is.
-    #[must_use]
     pub(super) fn width(&self, text: &str, size: f32) -> f32 {
         let advance = |c: char| f32::from(self.face.glyph_hor_advance(self.glyph(c)).unwrap_or(0));
         text.chars().map(advance).sum::<f32>() * self.scale(size)
     }
 
     /// The closed outlines of each letter of a text whose baseline begins at the origin, downwards being positive.
-    #[must_use]
     pub(super) fn outlines(&self, text: &str, size: f32) -> Vec<Vec<Vec<[f32; 2]>>> {
         let scale = self.scale(size);
         let mut left = 0.0;

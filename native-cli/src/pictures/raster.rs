@@ -21,9 +21,6 @@ pub struct Picture {
 
 impl Picture {
     /// The bytes of a PNG file.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1 if it cannot be encoded.
     pub fn png(&self) -> Result<Vec<u8>, Stop> {
         let failed = |error: png::EncodingError| Stop::failure(format!("cannot encode the PNG: {error}"));
         let side = |pixels: usize| u32::try_from(pixels).unwrap_or(u32::MAX);
@@ -49,7 +46,6 @@ pub(crate) struct Painter {
 
 impl Painter {
     /// A picture of one colour.
-    #[must_use]
     pub(crate) fn new(width: usize, height: usize, background: [u8; 3]) -> Self {
         let picture = Picture { width, height, pixels: vec![background; width * height] };
         let mask = Mask { width, height, coverage: vec![0.0; width * height], rows: 0..0, columns: 0..0 };

@@ -28,9 +28,6 @@ pub(crate) struct Asking {
 }
 
 /// Checks that episodes of a policy can be recorded.
-///
-/// # Errors
-/// [`Stop`] with code 2 if its environment is one of the host that cannot be drawn, or if the policy adapts there.
 pub(crate) fn check(policy: &Evaluator) -> Result<(), Stop> {
     match policy.env() {
         EnvPlace::Host(host) if is_name(&host.spec().name) => {
@@ -48,9 +45,6 @@ pub(crate) fn check(policy: &Evaluator) -> Result<(), Stop> {
 }
 
 /// Plays and draws episodes: those that an evaluation with this seed begins with.
-///
-/// # Errors
-/// As [`check`], or if an environment or the device fails.
 pub(crate) fn clips(policy: &Evaluator, asking: &Asking) -> Result<Vec<Clip>, Stop> {
     let (dt, several) = (policy.env().spec().dt, asking.episodes > 1);
     let number = |i: usize| several.then_some((i, asking.episodes));
@@ -99,7 +93,6 @@ fn clip(
 }
 
 /// Seconds of a step of an episode that has so many: the environment's own, `dt`, but for a short one.
-#[must_use]
 pub(crate) fn pace(dt: f64, steps: usize) -> f64 {
     dt.max((SHORT / steps.max(1) as f64).min(SLOWEST))
 }

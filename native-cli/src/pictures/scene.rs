@@ -10,7 +10,6 @@ pub(super) const BACKGROUND: [u8; 3] = [250, 250, 248];
 /// Paints a scene at `width` pixels across; the height follows from the view's aspect ratio.
 ///
 /// Shapes with non-finite numbers are left out: a diverged state must not stop a recording.
-#[must_use]
 pub(super) fn paint(scene: &Scene, width: usize) -> Picture {
     let [xmin, _, _, ymax] = scene.view;
     let scale = scale(scene.view, width);
@@ -41,7 +40,6 @@ fn scale([xmin, xmax, ..]: [f32; 4], width: usize) -> f32 {
 }
 
 /// Rows of a view painted `width` pixels across; at most four times the width.
-#[must_use]
 pub(super) fn height(view: [f32; 4], width: usize) -> usize {
     let rows = (view[3] - view[2]) * scale(view, width);
     rows.round().clamp(1.0, 4.0 * width as f32) as usize

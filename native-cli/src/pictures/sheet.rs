@@ -298,7 +298,6 @@ fn dashes(points: &[[f32; 2]], dash: f32) -> Vec<Vec<[f32; 2]>> {
 }
 
 /// Round values between two others: multiples of 1, 2 or 5 times a power of ten, about `count` of them.
-#[must_use]
 pub(crate) fn ticks(low: f64, high: f64, count: usize) -> Vec<f64> {
     let rough = (high - low) / count.max(1) as f64;
     let power = 10.0_f64.powf(rough.log10().floor());

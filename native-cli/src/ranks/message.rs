@@ -84,7 +84,6 @@ impl From<Ending> for JobEnd {
 }
 
 /// The bytes of a message, with `more` behind it.
-#[must_use]
 pub(crate) fn write(message: &impl Serialize, more: &[&[u8]]) -> Vec<u8> {
     // All fields are numbers, texts and lists of them.
     let mut bytes = serde_json::to_vec(message).unwrap_or_default();
@@ -94,7 +93,6 @@ pub(crate) fn write(message: &impl Serialize, more: &[&[u8]]) -> Vec<u8> {
 }
 
 /// The message in these bytes, and what is behind it; none if it is of another version of this program.
-#[must_use]
 pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Option<(T, &[u8])> {
     let end = bytes.iter().position(|byte| *byte == b'\n')?;
     Some((serde_json::from_slice(&bytes[..end]).ok()?, &bytes[end + 1..]))

@@ -60,9 +60,6 @@ pub(crate) struct Improvement {
 impl Comparison {
     /// Compares experiments, whose labels say which are of the same method; of the same label and environment are
     /// different methods. Without `metric` returns are compared.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 2 if no run has a value, or no method is called `baseline`.
     pub(crate) fn new(
         all: &[Experiment],
         labels: &[String],
@@ -91,7 +88,6 @@ impl Comparison {
     }
 
     /// The names of environments, with commas between them.
-    #[must_use]
     pub(crate) fn names(&self, tasks: &[usize]) -> String {
         tasks.iter().map(|task| self.tasks[*task].name.as_str()).collect::<Vec<_>>().join(", ")
     }

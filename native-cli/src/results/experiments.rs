@@ -32,7 +32,6 @@ pub(crate) struct Experiment {
 
 impl Experiment {
     /// Its environment, if that is recorded.
-    #[must_use]
     pub(crate) fn env(&self) -> Option<&Value> {
         self.runs.first().and_then(|run| run.config.get(ENV))
     }
@@ -40,9 +39,6 @@ impl Experiment {
 
 /// Sorts runs into experiments: those that differ in nothing but the seed or, with `by`, those on one environment
 /// that have the same values of these keys.
-///
-/// # Errors
-/// [`Stop`] with code 2 if no run has one of the keys.
 pub(crate) fn group(runs: Vec<Run>, by: &[String]) -> Result<Vec<Experiment>, Stop> {
     let known: BTreeSet<&str> = runs.iter().flat_map(|run| run.config.keys().map(String::as_str)).collect();
     for key in by {
@@ -79,7 +75,6 @@ pub(crate) fn group(runs: Vec<Run>, by: &[String]) -> Result<Vec<Experiment>, St
 }
 
 /// The names of algorithm and environment that all runs share, in that order.
-#[must_use]
 pub(crate) fn shared(all: &[Experiment]) -> Vec<String> {
     let mut runs = all.iter().flat_map(|one| &one.runs);
     let Some(first) = runs.next() else { return Vec::new() };
@@ -89,7 +84,6 @@ pub(crate) fn shared(all: &[Experiment]) -> Vec<String> {
 }
 
 /// The environments of experiments, in order, as they are shown; none stands for runs without a record of it.
-#[must_use]
 pub(crate) fn environments(all: &[Experiment]) -> Vec<Option<&Value>> {
     let mut found = Vec::new();
     for one in all {
@@ -103,7 +97,6 @@ pub(crate) fn environments(all: &[Experiment]) -> Vec<Option<&Value>> {
 /// A label for each experiment: the algorithm where algorithms differ, then the settings that tell it from others of
 /// the same algorithm and environment; and the settings in which such experiments differ without a label that says so.
 /// Environments are named only where they are asked for, as each has a panel, or where nothing else is.
-#[must_use]
 pub(crate) fn labels(all: &[Experiment], by: &[String]) -> (Vec<String>, Vec<String>) {
     let names = |one: &Experiment| NAMES.map(|key| one.config.get(key).cloned());
     let alone = environments(all).len() < 2;
@@ -166,7 +159,6 @@ fn telling<'a>(alike: &[&Experiment], keys: &[&'a String]) -> Vec<&'a String> {
 }
 
 /// A value in few letters, all of which can be printed.
-#[must_use]
 pub(crate) fn show(value: &Value) -> String {
     let text = match value {
         Value::String(text) => text.clone(),

@@ -33,9 +33,6 @@ pub(crate) struct ReportPage<'a> {
 impl<'a> ReportPage<'a> {
     /// Compares experiments; `by` has the keys by which they were grouped. `notes` are told before those of the
     /// comparison.
-    ///
-    /// # Errors
-    /// As [`Comparison::new`].
     pub(crate) fn new(
         all: &'a [Experiment],
         by: &[String],
@@ -59,13 +56,11 @@ impl<'a> ReportPage<'a> {
     }
 
     /// Lines on what else one should know.
-    #[must_use]
     pub(crate) fn notes(&self) -> &[String] {
         &self.comparison.notes
     }
 
     /// The page, a file of HTML. Without a title it is called after experiments and environments.
-    #[must_use]
     pub(crate) fn page(&self, title: Option<&str>) -> String {
         let title = title.map_or_else(|| self.title(), str::to_owned);
         let document = Document::of(&self.comparison);

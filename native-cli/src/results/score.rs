@@ -18,7 +18,6 @@ pub(crate) struct Budget {
 
 impl Budget {
     /// The budget of these curves, `(environment steps, value)`; none if one of them is empty.
-    #[must_use]
     pub(crate) fn of(curves: &[&[(f64, f64)]]) -> Option<Self> {
         let ends = curves.iter().map(|curve| Some(curve.last()?.0)).collect::<Option<Vec<_>>>()?;
         let steps = ends.iter().copied().min_by(f64::total_cmp)?;
@@ -29,7 +28,6 @@ impl Budget {
 
 /// The score of a run after `steps`, and the steps of its value: `curve` has its values, `(environment steps, value)`,
 /// and `iteration` is the length of its iterations. None before its first value.
-#[must_use]
 pub(crate) fn score_at(curve: &[(f64, f64)], iteration: f64, steps: f64) -> Option<(f64, f64)> {
     let away = |point: &(f64, f64)| (point.0 - steps).abs();
     let nearest = curve.iter().min_by(|a, b| away(a).total_cmp(&away(b)))?;
@@ -50,7 +48,6 @@ fn interval(curve: &[(f64, f64)]) -> f64 {
 }
 
 /// The finite points of a column over another one, such as environment steps.
-#[must_use]
 pub(crate) fn points(table: &Table, over: &str, column: &str) -> Vec<(f64, f64)> {
     let (Some(xs), Some(values)) = (table.column(over), table.column(column)) else {
         return Vec::new();
@@ -59,7 +56,6 @@ pub(crate) fn points(table: &Table, over: &str, column: &str) -> Vec<(f64, f64)>
 }
 
 /// The environment steps of an iteration: the shortest distance between rows, which some runs leave out.
-#[must_use]
 pub(crate) fn iteration(table: &Table) -> f64 {
     let steps = table.column(ENV_STEPS).unwrap_or_default();
     let before = std::iter::once(0.0).chain(steps.iter().copied());
@@ -68,7 +64,6 @@ pub(crate) fn iteration(table: &Table) -> f64 {
 }
 
 /// A score in words: its metric and its budget.
-#[must_use]
 pub(crate) fn phrase(metric: &str, budget: f64) -> String {
     format!("{metric} at a budget of {} steps", short_count(budget))
 }

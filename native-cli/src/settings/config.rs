@@ -11,9 +11,6 @@ use std::path::Path;
 use toml::{Table, Value};
 
 /// Reads a configuration file: the run's keys, and the algorithm's.
-///
-/// # Errors
-/// [`Stop`] with code 2 if it cannot be read, is no TOML, or a value has the wrong type.
 pub fn read_file(path: &Path) -> Result<(RunSettings, Table), Stop> {
     let bytes = reading::read_text(path)?;
     let text = String::from_utf8(bytes).map_err(|_| Stop::user(format!("{} is no text file", path.display())))?;
@@ -31,9 +28,6 @@ pub(crate) fn parse(text: &str) -> Result<(RunSettings, Table), String> {
 }
 
 /// Settings given with `--set`, a later one of the same key winning: the run's keys, and the algorithm's.
-///
-/// # Errors
-/// [`Stop`] with code 2 if a value has the wrong type.
 pub(crate) fn from_settings(settings: &[(String, Value)]) -> Result<(RunSettings, Table), Stop> {
     let mut table: Table = settings.iter().cloned().collect();
     let keys = RunSettings::take(&mut table).map_err(|problem| Stop::user(format!("--set {problem}")))?;
@@ -41,7 +35,6 @@ pub(crate) fn from_settings(settings: &[(String, Value)]) -> Result<(RunSettings
 }
 
 /// The text of `config.toml`: settings in order, each with its origin as a comment.
-#[must_use]
 pub(crate) fn render(settings: &[Setting]) -> String {
     let lines: Vec<(String, &str)> =
         settings.iter().map(|one| (format!("{} = {}", one.key, one.value), one.origin.as_str())).collect();
@@ -56,7 +49,6 @@ pub(crate) fn render(settings: &[Setting]) -> String {
 }
 
 /// The text of a `config.toml` with one number replaced, by the flag of the same name.
-#[must_use]
 pub(crate) fn with_key(text: &str, key: &str, value: &Value) -> String {
     let line = format!("{key} = {value}  # --{}\n", key.replace('_', "-"));
     let is_it = |old: &str| old.split('=').next().is_some_and(|name| name.trim() == key);
@@ -67,7 +59,6 @@ pub(crate) fn with_key(text: &str, key: &str, value: &Value) -> String {
 }
 
 /// The text of a `config.toml` without the line of a key.
-#[must_use]
 pub(crate) fn without_key(text: &str, key: &str) -> String {
     let is_it = |line: &&str| line.split('=').next().is_some_and(|name| name.trim() == key);
     text.split_inclusive('\n').filter(|line| !is_it(line)).collect()

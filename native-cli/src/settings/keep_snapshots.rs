@@ -20,9 +20,6 @@ pub enum Keep {
 
 impl Keep {
     /// Reads `last`, `all`, `none` or a number of environment steps.
-    ///
-    /// # Errors
-    /// A sentence for the user if it is none of these.
     pub fn parse(text: &str) -> Result<Self, String> {
         match text {
             "last" => Ok(Self::Last),
@@ -37,7 +34,6 @@ impl Keep {
     }
 
     /// As configurations have it: a word, or a number.
-    #[must_use]
     pub fn value(self) -> Value {
         match self {
             Self::Every(steps) => Value::Integer(i64::try_from(steps).unwrap_or(i64::MAX)),
@@ -46,7 +42,6 @@ impl Keep {
     }
 
     /// Tells whether the snapshot after an iteration that led from `before` to `now` environment steps stays.
-    #[must_use]
     pub fn stays(self, before: u64, now: u64) -> bool {
         match self {
             Self::Last | Self::None => false,

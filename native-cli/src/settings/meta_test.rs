@@ -41,19 +41,16 @@ impl FromArgMatches for MetaTestArgs {
 
 impl MetaTestArgs {
     /// The values in order of [`TestSizes::KEYS`].
-    #[must_use]
     pub fn values(&self) -> [Option<u64>; 3] {
         [self.n_exploration_eps, self.n_test_episodes, self.n_test_tasks]
     }
 
     /// Arguments with these values, in order of [`TestSizes::KEYS`].
-    #[must_use]
     pub fn of([n_exploration_eps, n_test_episodes, n_test_tasks]: [Option<u64>; 3]) -> MetaTestArgs {
         MetaTestArgs { n_exploration_eps, n_test_episodes, n_test_tasks }
     }
 
     /// The sizes of the meta-test, on so many tasks if none says how many; none if nothing is given.
-    #[must_use]
     pub fn sizes(&self, tasks: u64) -> Option<TestSizes> {
         let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
         let standard = TestSizes::default();
@@ -65,7 +62,6 @@ impl MetaTestArgs {
     }
 
     /// The meta-test that evaluations play, or a number of episodes.
-    #[must_use]
     pub fn evaluation(&self, episodes: u64) -> Evaluation {
         let episodes_of_each = usize::try_from(episodes).unwrap_or(usize::MAX);
         self.sizes(episodes).map_or(Evaluation::Episodes(episodes_of_each), Evaluation::MetaTest)

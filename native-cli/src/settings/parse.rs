@@ -7,9 +7,6 @@ use quickstudy_core::train::MAX_EPISODES;
 use toml::{Table, Value};
 
 /// A count: `100000`, `100_000`, `100k`, `1.5M`, `1e5`.
-///
-/// # Errors
-/// A sentence for the user if it is no whole number in `1..=10^15`.
 pub fn count(text: &str) -> Result<u64, String> {
     let wrong = || format!("expected a count such as 100000, 100_000, 100k, 1.5M or 1e5, got `{text}`");
     let plain = text.replace('_', "");
@@ -37,17 +34,11 @@ pub fn count(text: &str) -> Result<u64, String> {
 }
 
 /// A count, or `0`.
-///
-/// # Errors
-/// A sentence for the user if it is neither.
 pub(crate) fn count_or_zero(text: &str) -> Result<u64, String> {
     if text == "0" { Ok(0) } else { count(text) }
 }
 
 /// Episodes of one evaluation: a count of at most [`MAX_EPISODES`].
-///
-/// # Errors
-/// A sentence for the user if it is none.
 pub(crate) fn episodes(text: &str) -> Result<u64, String> {
     let asked = count(text)?;
     if asked > MAX_EPISODES as u64 {
@@ -57,9 +48,6 @@ pub(crate) fn episodes(text: &str) -> Result<u64, String> {
 }
 
 /// One seed: `3`.
-///
-/// # Errors
-/// A sentence for the user if it is no whole number of at least 0.
 pub(crate) fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("expected a whole number of at least 0, got `{text}`"))
 }
@@ -68,9 +56,6 @@ pub(crate) fn seed(text: &str) -> Result<u64, String> {
 const MAX_SEEDS: u64 = 4096;
 
 /// Seeds: `3`, `0..10` (ten of them, 0 to 9), `0..=9`, or a list `1,5,7`.
-///
-/// # Errors
-/// A sentence for the user if it is none of these, empty, or names a seed twice.
 pub fn seeds(text: &str) -> Result<Vec<u64>, String> {
     let wrong = || format!("expected a seed such as 3, a range such as 0..10, or a list such as 1,5,7; got `{text}`");
     let one = |part: &str| part.trim().parse::<u64>().map_err(|_| wrong());
@@ -109,9 +94,6 @@ pub fn seeds(text: &str) -> Result<Vec<u64>, String> {
 }
 
 /// A setting `key=value`; the value is TOML (`0.9`, `true`, `[64, 64]`, `"text"`), a bare word is text.
-///
-/// # Errors
-/// A sentence for the user if there is no `=` or no key.
 pub fn setting(text: &str) -> Result<(String, Value), String> {
     let (key, value) =
         text.split_once('=').ok_or_else(|| format!("expected key=value such as gamma=0.9, got `{text}`"))?;

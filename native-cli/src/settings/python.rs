@@ -50,7 +50,6 @@ impl PythonArgs {
 }
 
 /// How this command runs environments of Python.
-#[must_use]
 pub(crate) fn options() -> Options {
     let default = Options { say, stop: stop_within_asked, hurry: stop_asked, ..Options::default() };
     ASKED.get().map_or(default.clone(), |asked| Options {
@@ -62,13 +61,11 @@ pub(crate) fn options() -> Options {
 }
 
 /// The environment of Python with this name, for which Python is started once; none if it is no such name.
-#[must_use]
 pub(crate) fn place(name: &str) -> Option<Result<EnvPlace>> {
     found(name, |_| true, Recipe::place)
 }
 
 /// The environment of Python with this name, whose spec a snapshot has; none if it is no such name.
-#[must_use]
 pub(crate) fn place_with(name: &str, spec: &EnvSpec) -> Option<Result<EnvPlace>> {
     // The environment may have changed between two runs.
     found(name, |known| known == spec, |recipe| Ok(recipe.place_with(spec.clone())))

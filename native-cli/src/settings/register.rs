@@ -32,9 +32,6 @@ fn added() -> &'static [&'static AlgorithmDef] {
 }
 
 /// Adds environments and algorithms, once and before any is looked for.
-///
-/// # Errors
-/// [`Stop`] if a name is taken.
 pub(crate) fn add(
     environments: Vec<EnvPlace>,
     algorithms: Vec<&'static AlgorithmDef>,
@@ -64,21 +61,16 @@ pub(crate) fn algorithms() -> impl Iterator<Item = &'static AlgorithmDef> {
 }
 
 /// Their names.
-#[must_use]
 pub(crate) fn algorithm_names() -> Vec<&'static str> {
     algorithms().map(|def| def.name).collect()
 }
 
 /// The algorithm of that name.
-///
-/// # Errors
-/// [`Error::Unknown`] for an unknown name, with the closest one.
 pub(crate) fn algorithm(name: &str) -> Result<&'static AlgorithmDef> {
     algorithms().find(|def| def.name == name).ok_or_else(|| Error::unknown("algorithm", name, algorithm_names()))
 }
 
 /// A setting of an algorithm, by its key.
-#[must_use]
 pub(crate) fn setting(key: &str) -> Option<&'static SettingDoc> {
     algorithms().flat_map(AlgorithmDef::settings).find(|doc| doc.key == key)
 }
@@ -94,7 +86,6 @@ fn metrics_with(own: &[&'static AlgorithmDef]) -> impl Iterator<Item = (&'static
 }
 
 /// Names of all environments, the built-in ones first.
-#[must_use]
 pub(crate) fn environment_names() -> Vec<&'static str> {
     let own = environments().iter().map(|env| env.spec().name.as_str());
     builtin_names().into_iter().chain(own).collect()
@@ -102,9 +93,6 @@ pub(crate) fn environment_names() -> Vec<&'static str> {
 
 /// The environment of that name, with parameters after a colon: a built-in one's own, and `time_limit`, which all take.
 /// For one of Python, `gymnasium:ID`, Python is started.
-///
-/// # Errors
-/// As [`EnvPlace::find`].
 pub(crate) fn environment(name: &str) -> Result<EnvPlace> {
     if let Some(place) = python::place(name) {
         return place;
@@ -116,7 +104,6 @@ pub(crate) fn environment(name: &str) -> Result<EnvPlace> {
 }
 
 /// The added environments and algorithms, for whoever reads snapshots.
-#[must_use]
 pub(crate) fn own() -> Own<'static> {
     let by_spec = Some(python::place_with as PlaceBySpec);
     Own { env: None, environments: environments(), algorithms: added(), by_spec }

@@ -25,9 +25,6 @@ pub(crate) struct Request {
 
 impl Request {
     /// Settings of the run that were given, flags before `--set` before the file.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 2 if the file cannot be read, or a value has the wrong type.
     pub(crate) fn run(&self) -> Result<RunSettings, Stop> {
         let of_file = self.config.as_deref().map(config::read_file).transpose()?.unwrap_or_default().0;
         Ok(self.flags.clone().or(config::from_settings(&self.settings)?.0).or(of_file))
@@ -49,9 +46,6 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Resolves defaults < preset < file < `--set` < flags.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 2 for anything missing, unknown or out of range.
     pub(crate) fn resolve(request: &Request) -> Result<Self, Stop> {
         let (file_name, (file_keys, file_settings)) = match &request.config {
             Some(path) => (path.display().to_string(), config::read_file(path)?),
@@ -113,7 +107,6 @@ impl Plan {
     }
 
     /// The text of `config.toml` for one seed.
-    #[must_use]
     pub(crate) fn config_toml(&self, seed: u64) -> String {
         let mut all = self.shown.clone();
         let number = self.setup.seeds.iter().position(|other| *other == seed);

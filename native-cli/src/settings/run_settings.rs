@@ -34,7 +34,6 @@ macro_rules! run_settings {
             pub const KEYS: &'static [&'static str] = &[$(stringify!($key)),+];
 
             /// Arguments of the command line.
-            #[must_use]
             pub fn arguments() -> Vec<Arg> {
                 vec![$($kind::argument(stringify!($key)).help(concat!($($line),+).trim_ascii())),+]
             }
@@ -45,9 +44,6 @@ macro_rules! run_settings {
             }
 
             /// Takes the run's keys out of `table` and leaves the algorithm's.
-            ///
-            /// # Errors
-            /// A sentence for the user if a value has the wrong type, or two lengths are given.
             pub fn take(table: &mut Table) -> Result<Self, String> {
                 Self { $($key: read::<$kind>(table, stringify!($key))?,)+ }.with_one_length()
             }
@@ -58,7 +54,6 @@ macro_rules! run_settings {
             }
 
             /// The values that were given, by their keys.
-            #[must_use]
             pub fn given(&self) -> Table {
                 let all = [$((stringify!($key), self.$key.as_ref().map($kind::write))),+];
                 all.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
@@ -74,7 +69,6 @@ macro_rules! run_settings {
             }
 
             /// The origin of a value that was typed.
-            #[must_use]
             pub fn typed_origin(key: &str) -> String {
                 match key {
                     $(stringify!($key) => $kind::origin(key),)+
@@ -84,7 +78,6 @@ macro_rules! run_settings {
 
             $($(
                 #[doc = concat!("The value of `", stringify!($key), "`, or its default.")]
-                #[must_use]
                 pub fn $key(&self, setup: &Setup) -> <$kind as Kind>::Value {
                     let default: fn(&$name, &Setup) -> (<$kind as Kind>::Value, String) = $default;
                     self.$key.clone().unwrap_or_else(|| default(self, setup).0)
@@ -179,7 +172,6 @@ impl RunSettings {
     }
 
     /// The length of the run, as far as it was given.
-    #[must_use]
     pub fn length(&self) -> Length {
         self.iterations.map_or_else(|| self.steps.into(), Length::Iterations)
     }
@@ -194,26 +186,22 @@ impl RunSettings {
 
     /// Values of `self`, and those of `other` where it has none. Of two lengths, steps and iterations, the first
     /// counts.
-    #[must_use]
     pub fn or(self, other: Self) -> Self {
         let other = self.below(other);
         self.filled(other)
     }
 
     /// The sizes of a meta-test that were given.
-    #[must_use]
     pub fn meta_test(&self) -> MetaTestArgs {
         MetaTestArgs::of([self.n_exploration_eps, self.n_test_episodes, self.n_test_tasks])
     }
 
     /// The evaluations of the run.
-    #[must_use]
     pub fn evaluation(&self, setup: &Setup) -> Evaluation {
         self.meta_test().evaluation(self.eval_episodes(setup))
     }
 
     /// The settings that count, where each is of the first of `layers` that has it, otherwise its default.
-    #[must_use]
     pub fn resolved(layers: &[(&Self, Option<String>)], setup: &Setup) -> Vec<Setting> {
         let (mut run, mut given) = (Self::default(), Vec::<(Table, &Option<String>)>::new());
         for (layer, from) in layers {
@@ -236,7 +224,6 @@ impl RunSettings {
     }
 
     /// Rows of the table in `docs/command-line.md`: flag, key and meaning of each setting.
-    #[must_use]
     pub fn rows() -> Vec<String> {
         let row = |argument: Arg| {
             let key = argument.get_id().as_str();

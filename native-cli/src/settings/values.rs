@@ -17,16 +17,12 @@ pub trait Kind {
     fn parsed(flag: Arg) -> Arg;
 
     /// Takes the value out of a table's entry.
-    ///
-    /// # Errors
-    /// A sentence for the user, without the key, if it has another type or is out of range.
     fn read(value: Value) -> Result<Self::Value, String>;
 
     /// The value as configurations have it.
     fn write(value: &Self::Value) -> Value;
 
     /// The argument of a setting: a flag that is named as its key.
-    #[must_use]
     fn argument(key: &'static str) -> Arg {
         Self::parsed(Arg::new(key).long(key.replace('_', "-")).value_name(Self::SHOWN))
     }
@@ -37,7 +33,6 @@ pub trait Kind {
     }
 
     /// The origin of a value that was typed.
-    #[must_use]
     fn origin(key: &str) -> String {
         format!("--{}", key.replace('_', "-"))
     }

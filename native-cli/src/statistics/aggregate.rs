@@ -22,7 +22,6 @@ pub enum Aggregate {
 
 impl Aggregate {
     /// The statistic of these scores; NaN without any.
-    #[must_use]
     pub fn of(self, scores: &[Vec<f64>]) -> f64 {
         let means = || scores.iter().map(|runs| mean(runs)).collect::<Vec<_>>();
         match self {
@@ -35,7 +34,6 @@ impl Aggregate {
     }
 
     /// Its name in files.
-    #[must_use]
     pub fn key(self) -> &'static str {
         match self {
             Self::Mean => "mean",
@@ -47,7 +45,6 @@ impl Aggregate {
     }
 
     /// Its name for readers.
-    #[must_use]
     pub fn title(self) -> &'static str {
         match self {
             Self::Mean => "mean",

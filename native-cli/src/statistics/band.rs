@@ -33,7 +33,6 @@ const POINTS: usize = 240;
 const TOGETHER: f64 = 0.02;
 
 /// Where the curve of these runs ends: with the longest one. None if no run has a point.
-#[must_use]
 pub(crate) fn end(runs: &[Vec<(f64, f64)>]) -> Option<CurveEnd> {
     let lasts = || runs.iter().filter_map(|run| Some(run.last()?.0));
     let longest = lasts().max_by(f64::total_cmp)?;
@@ -43,7 +42,6 @@ pub(crate) fn end(runs: &[Vec<(f64, f64)>]) -> Option<CurveEnd> {
 }
 
 /// The number of runs that have a point.
-#[must_use]
 pub(crate) fn measured(runs: &[Vec<(f64, f64)>]) -> usize {
     runs.iter().filter(|run| !run.is_empty()).count()
 }
@@ -52,7 +50,6 @@ pub(crate) fn measured(runs: &[Vec<(f64, f64)>]) -> usize {
 ///
 /// The grid reaches from the first point of any run to the [`end`]. With `log` it is even in the
 /// logarithms of its steps, which are above 0 then.
-#[must_use]
 pub(crate) fn aggregate(runs: &[Vec<(f64, f64)>], log: bool) -> Band {
     let from = runs.iter().filter_map(|run| Some(run.first()?.0)).min_by(f64::total_cmp);
     let (Some(from), Some(end)) = (from, end(runs)) else { return Band::default() };
@@ -99,7 +96,6 @@ fn at(run: &[(f64, f64)], steps: f64) -> Option<f64> {
 }
 
 /// Each point with the mean of the values within half of `width` of its step.
-#[must_use]
 pub(crate) fn smooth(run: &[(f64, f64)], width: f64) -> Vec<(f64, f64)> {
     let (mut from, mut to, mut sum) = (0, 0, 0.0);
     let mean = |(x, _): &(f64, f64)| {

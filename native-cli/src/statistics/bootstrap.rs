@@ -70,7 +70,6 @@ pub struct Scores {
 
 impl Scores {
     /// A statistic of the scores; none without a score.
-    #[must_use]
     pub fn statistic(&self, of: Aggregate) -> Option<Estimate> {
         let runs = [self.values.clone()];
         let found = || estimate(&[&runs[..]], RESAMPLES, |all| vec![of.of(&all[0])]);

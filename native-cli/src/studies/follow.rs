@@ -23,9 +23,6 @@ const LONG: Duration = Duration::from_secs(1);
 
 /// Does what rank 0 orders until it ends. `args` are those of a `train`; other commands order trainings as processes
 /// alone.
-///
-/// # Errors
-/// [`Stop`] of what failed here.
 pub(crate) fn follow(team: &Team, args: Option<&TrainArgs>) -> Result<(), Stop> {
     let mut follower = Follower { args, session: None, servant: Servant::new(team) };
     let mut last = Instant::now();

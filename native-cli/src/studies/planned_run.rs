@@ -44,7 +44,6 @@ const SAVING: Duration = Duration::from_secs(60);
 
 impl PlannedRun {
     /// The run of a plan with this seed.
-    #[must_use]
     pub(crate) fn of(plan: &Rc<Plan>, seed: u64, folder: PathBuf) -> Self {
         Self { seed, folder, plan: plan.clone() }
     }
@@ -56,9 +55,6 @@ impl PlannedRun {
     }
 
     /// Finds out how far the run has come.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 2 if its folder holds a run with other settings, one that cannot go on, or cannot be read.
     pub(crate) fn stage(&self) -> Result<RunStage, Stop> {
         let (path, length) = (self.folder.join(file::CONFIG), self.plan.setup.length());
         if !folder::is_started(&self.folder) || !path.exists() {
@@ -115,9 +111,6 @@ impl PlannedRun {
     }
 
     /// Waits until no other process writes in the folder: those of a command that was killed save what they have.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 2 if one still does after a minute, or with code 130 after Ctrl-C.
     pub(crate) fn wait(&self) -> Result<(), Stop> {
         let begin = Instant::now();
         let mut told = false;

@@ -38,10 +38,6 @@ pub(crate) enum SweepEnd {
 
 /// Trains the trials, and returns how it ended and how well each trial did. Trials that differ in numbers of their
 /// programs alone are stacked, unless they are to be trained `apart`.
-///
-/// # Errors
-/// [`Stop`] with the code of a training that failed for another reason than a value that is not finite: such a trial
-/// counts as the worst, and the sweep goes on.
 pub(crate) fn run(
     file: &SweepFile,
     trials: &mut [Trial],

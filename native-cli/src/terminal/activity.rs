@@ -24,7 +24,6 @@ pub(crate) enum Work {
 
 impl Work {
     /// In words: `the iteration from step 8 192 on`.
-    #[must_use]
     pub(crate) fn name(self) -> String {
         match self {
             Work::SettingUp => "setting up".to_owned(),
@@ -73,7 +72,6 @@ pub(crate) fn watch(interrupt: Interrupt) {
 
 impl Now {
     /// How long it has taken.
-    #[must_use]
     pub(crate) fn elapsed(&self) -> Duration {
         self.since.map_or(Duration::ZERO, |since| since.elapsed())
     }
@@ -85,7 +83,6 @@ impl Now {
     }
 
     /// In words: `the iteration from step 8 192 on: 0:42, part 3 of 9, step 12 of 40`.
-    #[must_use]
     pub(crate) fn describe(&self) -> String {
         let runs = matches!(self.work, Work::Iteration(_) | Work::Evaluation(_));
         let reached = self.interrupts.first().filter(|_| runs).map(Interrupt::reached).unwrap_or_default();

@@ -16,9 +16,6 @@ pub(crate) struct JsonArgs {
 
 impl JsonArgs {
     /// Keeps standard output free for the lines of JSON, or for the one of `files` that means it.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 2 if two results would go to the same place.
     pub(crate) fn reserve<'a>(self, files: impl IntoIterator<Item = &'a Path>) -> Result<(), Stop> {
         let files: Vec<&Path> = files.into_iter().collect();
         if self.json && files.iter().any(|path| output::is_stdout(path)) {
@@ -29,25 +26,16 @@ impl JsonArgs {
     }
 
     /// Writes a line, if results are lines of JSON.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1 if the line cannot be written; a reader that went away is no error.
     pub(crate) fn write(self, line: &impl Serialize) -> Result<(), Stop> {
         if self.json { output::write(Path::new("-"), text(line)?.as_bytes()) } else { Ok(()) }
     }
 
     /// Writes a line about each of these notes, if results are lines of JSON.
-    ///
-    /// # Errors
-    /// As [`JsonArgs::write`].
     pub(crate) fn write_notes<'a>(self, notes: impl IntoIterator<Item = &'a String>) -> Result<(), Stop> {
         notes.into_iter().try_for_each(|note| self.write(&note_line(note)))
     }
 
     /// Writes a line about a file that was written, if results are lines of JSON.
-    ///
-    /// # Errors
-    /// As [`JsonArgs::write`].
     pub(crate) fn write_file(self, path: &Path) -> Result<(), Stop> {
         self.write(&CommonLine::File { path: path.display().to_string() })
     }

@@ -44,7 +44,6 @@ pub(crate) fn take_json() {
 }
 
 /// Tells whether objects of JSON are asked for.
-#[must_use]
 pub(crate) fn is_json() -> bool {
     JSON.load(Ordering::Relaxed)
 }
@@ -69,18 +68,12 @@ fn note(result: io::Result<()>) {
 }
 
 /// Checks that a text which somebody else printed to standard output, such as a help, has arrived.
-///
-/// # Errors
-/// As [`check`].
 pub(crate) fn printed(result: io::Result<()>) -> Result<(), Stop> {
     note(result);
     check()
 }
 
 /// Checks that all lines said have arrived.
-///
-/// # Errors
-/// [`Stop`] with code 1 if a line could not be written, as on a full disk.
 pub(crate) fn check() -> Result<(), Stop> {
     note(io::stdout().flush());
     match FAILED.get() {
@@ -91,15 +84,11 @@ pub(crate) fn check() -> Result<(), Stop> {
 }
 
 /// Tells whether `path` means standard output: `-`, or its name on Unix.
-#[must_use]
 pub(crate) fn is_stdout(path: &Path) -> bool {
     ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
 }
 
 /// Keeps standard output free for the one of `paths` that means it.
-///
-/// # Errors
-/// [`Stop`] with code 2 if two of them do, or if two of them name the same file.
 pub(crate) fn reserve<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(), Stop> {
     let (streams, files): (Vec<&Path>, Vec<&Path>) = paths.into_iter().partition(|path| is_stdout(path));
     let mut places = HashSet::new();
@@ -124,9 +113,6 @@ pub(crate) fn reserve<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(
 
 /// Checks that none of `paths` is a file of a run, which a run folder could not be read without, or that this is
 /// wanted; and that none of them leads through a link in a run folder.
-///
-/// # Errors
-/// [`Stop`] with code 2 that names the file.
 pub(crate) fn spare_runs<'a>(paths: impl IntoIterator<Item = &'a Path>, force: bool) -> Result<(), Stop> {
     let files: Vec<&Path> = paths.into_iter().filter(|path| !is_stdout(path)).collect();
     files.iter().try_for_each(|path| links::check_result(path))?;
@@ -140,9 +126,6 @@ pub(crate) fn spare_runs<'a>(paths: impl IntoIterator<Item = &'a Path>, force: b
 }
 
 /// The place of a result: the one that the user named, or one of its `usual` name, which may be no link.
-///
-/// # Errors
-/// [`Stop`] with code 2 that names the link.
 pub(crate) fn place(named: Option<&Path>, usual: &str) -> Result<PathBuf, Stop> {
     match named {
         Some(named) => Ok(named.to_owned()),
@@ -152,9 +135,6 @@ pub(crate) fn place(named: Option<&Path>, usual: &str) -> Result<PathBuf, Stop> 
 
 /// Writes a file whose name is not the user's, such as one of several in a folder: as [`write()`], but no link is
 /// followed.
-///
-/// # Errors
-/// As [`write()`].
 pub(crate) fn write_own(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
     links::check_unnamed(path)?;
     atomic::write(path, bytes).map_err(|error| cannot_write(path, &error))
@@ -162,9 +142,6 @@ pub(crate) fn write_own(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
 
 /// Writes a file that the user named: files are replaced at once, links followed, devices and pipes written into; `-`
 /// is standard output.
-///
-/// # Errors
-/// [`Stop`] with code 2, or with code 1 on a full disk, that names the path.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
     if is_stdout(path) {
         note(io::stdout().write_all(bytes).and_then(|()| io::stdout().flush()));
@@ -179,7 +156,6 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
 }
 
 /// A file that the user named cannot be written: why, and what to do.
-#[must_use]
 pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Stop {
     let message = format!("cannot write {}: {error}", path.display());
     match error.kind() {

@@ -50,7 +50,6 @@ pub(crate) const BAR: usize = 12;
 
 impl Progress {
     /// Starts at `done` of `total` environment steps per seed, for `seeds` stacked seeds.
-    #[must_use]
     pub(crate) fn new(done: u64, total: u64, seeds: u64) -> Self {
         let bar = (std::io::stderr().is_terminal() && !is_json()).then(|| {
             let target = ProgressDrawTarget::stderr_with_hz(12);

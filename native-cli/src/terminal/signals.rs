@@ -117,25 +117,21 @@ fn tell(line: &str) {
 }
 
 /// Tells whether a stop within what runs was asked for.
-#[must_use]
 pub(crate) fn stop_within_asked() -> bool {
     PRESSED.load(Ordering::SeqCst) > 1
 }
 
 /// How long ago a stop was asked for first; zero where none was.
-#[must_use]
 pub(crate) fn waited() -> Duration {
     SINCE.get().map_or(Duration::ZERO, Instant::elapsed)
 }
 
 /// The number of times that a stop was asked for.
-#[must_use]
 pub(crate) fn presses() -> usize {
     PRESSED.load(Ordering::SeqCst)
 }
 
 /// Tells whether a stop was asked for.
-#[must_use]
 pub(crate) fn stop_asked() -> bool {
     PRESSED.load(Ordering::SeqCst) > 0
 }

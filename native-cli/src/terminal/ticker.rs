@@ -32,7 +32,6 @@ pub(crate) struct Ticker {
 
 impl Ticker {
     /// Shows long work on a terminal by `show`, otherwise in a line after each half minute of silence.
-    #[must_use]
     pub(crate) fn new(show: Option<Show>) -> Self {
         let (stop, spoke, start) =
             (Arc::new((Mutex::new(false), Condvar::new())), Arc::new(AtomicU64::new(0)), Instant::now());

@@ -2,7 +2,6 @@
 
 /// The lines of a table, with two spaces between columns. The columns of which `right` is true end at the right, the
 /// others begin at the left.
-#[must_use]
 pub(crate) fn aligned(rows: &[Vec<String>], right: impl Fn(usize) -> bool) -> Vec<String> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|text| text.chars().count()).max();

@@ -4,7 +4,6 @@
 ///
 /// Characters of control and those that turn the direction of writing are shown as replacement characters; ends of
 /// lines and tabs stay.
-#[must_use]
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {

@@ -3,7 +3,6 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A count as `512`, `20k`, `1.5M`.
-#[must_use]
 pub(crate) fn short_count(value: f64) -> String {
     let (size, unit) = unit_of(value.abs(), 1e3);
     let text = format!("{:.2}", value / size);
@@ -21,7 +20,6 @@ fn unit_of(magnitude: f64, least: f64) -> (f64, &'static str) {
 }
 
 /// Labels of the ticks of an axis: the same unit, and as many digits after the point as tell neighbours apart.
-#[must_use]
 pub(crate) fn tick_labels(ticks: &[f64]) -> Vec<String> {
     let largest = ticks.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
     let gap = ticks.windows(2).map(|pair| (pair[1] - pair[0]).abs()).fold(f64::INFINITY, f64::min);
@@ -37,7 +35,6 @@ pub(crate) fn tick_labels(ticks: &[f64]) -> Vec<String> {
 }
 
 /// Values that stand beside each other, with as many digits after the point as the largest of them leaves room for.
-#[must_use]
 pub(crate) fn alike(values: &[f64]) -> Vec<String> {
     let largest = values.iter().filter(|x| x.is_finite()).fold(0.0_f64, |most, x| most.max(x.abs()));
     let digits = match largest {
@@ -60,7 +57,6 @@ fn minus_zero(text: String) -> String {
 }
 
 /// Digits in groups of three with thin gaps, as in `200 000`.
-#[must_use]
 pub fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut out = String::new();
@@ -74,7 +70,6 @@ pub fn grouped(count: u64) -> String {
 }
 
 /// Seconds as `2.6 s`, `1:04` or `2:03:10`.
-#[must_use]
 pub(crate) fn duration(seconds: f64) -> String {
     if seconds < 59.95 {
         return format!("{seconds:.1} s");
@@ -85,14 +80,12 @@ pub(crate) fn duration(seconds: f64) -> String {
 }
 
 /// A short time: `3.2 ms`, or as [`duration`] from a second on.
-#[must_use]
 pub(crate) fn brief(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     if seconds < 0.9995 { format!("{:.1} ms", seconds * 1e3) } else { duration(seconds) }
 }
 
 /// A time as `2026-11-20T21:30:00Z`.
-#[must_use]
 pub(crate) fn utc(time: SystemTime) -> String {
     let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
     let (days, rest) = (seconds / 86_400, seconds % 86_400);

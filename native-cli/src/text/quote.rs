@@ -7,7 +7,6 @@ use std::fmt::Write as _;
 /// An argument as a shell would need it typed: as it is where that is safe, otherwise in quotes. What
 /// cannot be typed, such as control characters and bytes that are no text, is written in `$'…'`, which
 /// bash, zsh and ksh turn into the same bytes again.
-#[must_use]
 pub(crate) fn shell_quote(argument: impl AsRef<OsStr>) -> String {
     let bytes = argument.as_ref().as_encoded_bytes();
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);

@@ -22,9 +22,6 @@ pub(super) struct Kept {
 
 impl Kept {
     /// The snapshot at `path`, `RUN/snapshots/N.safetensors`.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 2 if it lies elsewhere.
     pub(super) fn find(path: &Path) -> Result<Self, Stop> {
         let real = fs::canonicalize(path).map_err(|error| cannot("read", path, &error))?;
         let run = real.parent().filter(|folder| folder.ends_with(file::KEPT)).and_then(Path::parent);
@@ -43,13 +40,11 @@ impl Kept {
     }
 
     /// Where it is.
-    #[must_use]
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
     /// The folder of its run.
-    #[must_use]
     pub(super) fn run(&self) -> &Path {
         &self.run
     }
@@ -57,9 +52,6 @@ impl Kept {
     /// A new folder in which the run goes on from here, after `made` environment steps: `out`, in `out` if there
     /// are `several`, otherwise one beside the run. From [`Kept::begin`] to [`Kept::end`] it is marked as a copy
     /// that is being made, which may be begun again.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 2 if the folder holds a run, with code 1 if it cannot be written.
     pub(super) fn begin(&self, made: u64, out: Option<&Path>, several: bool) -> Result<RunFolder, Stop> {
         let real = fs::canonicalize(&self.run).map_err(|error| cannot("read", &self.run, &error))?;
         let name = real.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -82,9 +74,6 @@ impl Kept {
 
     /// Copies into that folder what the run had until here: its metrics, and its best policy unless that is newer.
     /// `config` is the configuration from here on; the snapshot comes last.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 2 if a file of the run cannot be read, with code 1 if one cannot be written.
     pub(super) fn copy(&self, folder: &RunFolder, made: u64, config: &str) -> Result<(), Stop> {
         // The policy before the rows: those of its evaluation are on the disk before it, also where the run goes on
         // meanwhile.
@@ -117,9 +106,6 @@ impl Kept {
     }
 
     /// Takes the mark away: all of the folder is there.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1 if it cannot be removed.
     pub(super) fn end(folder: &RunFolder) -> Result<(), Stop> {
         folder.remove(file::COPYING)
     }

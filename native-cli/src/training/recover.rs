@@ -31,9 +31,6 @@ pub struct RecordedSession {
 impl RecordedSession {
     /// Trains as [`run::run`] does. After a loss `reopen` gives a device to go on on, and with `true` one that cannot
     /// be lost: where the first one was lost before it saved anything. `threads` is for the record.
-    ///
-    /// # Errors
-    /// As [`run::run`]; a lost device only if the run cannot go on on what `reopen` gives.
     pub fn train(
         &mut self,
         pace: Pace,

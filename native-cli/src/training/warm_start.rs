@@ -10,9 +10,6 @@ use std::path::{Path, PathBuf};
 
 /// Gives a fresh session the parameters of these snapshots, run folders and folders of runs; nothing, if there are
 /// none. Where several are found, it returns for each seed the run or snapshot that it begins with.
-///
-/// # Errors
-/// [`Stop`] with code 2 if one of them cannot be read, or its networks are others.
 pub(crate) fn begin_with(session: &mut Session, from: &[PathBuf]) -> Result<Vec<PathBuf>, Stop> {
     if from.is_empty() {
         return Ok(Vec::new());

@@ -108,10 +108,6 @@ pub(crate) struct AdaptArgs {
 }
 
 /// Runs the verb.
-///
-/// # Errors
-/// [`Stop`] with code 2 if there is no such snapshot, its policy does not adapt or a file cannot be
-/// written; with code 1 if adaptation fails.
 pub(crate) fn run(args: &AdaptArgs) -> Result<(), Stop> {
     args.python.set();
     args.json.reserve([])?;

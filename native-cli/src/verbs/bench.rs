@@ -120,9 +120,6 @@ pub(crate) enum BenchPart {
 }
 
 /// Runs the verb.
-///
-/// # Errors
-/// [`Stop`] with code 2 for an unknown environment; with code 1 or 3 if training fails.
 pub(crate) fn run(args: &BenchArgs) -> Result<(), Stop> {
     args.python.set();
     args.json.reserve([])?;

@@ -101,10 +101,6 @@ const EXTENSIONS: [(&str, ReportFormat); 8] = [
 const RESAMPLES: u64 = 1_000_000;
 
 /// Runs the verb.
-///
-/// # Errors
-/// [`Stop`] with code 2 if a folder holds no run, a run lacks the metric, no run has a value, there is no such baseline
-/// or key, or the file cannot be written.
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Stop> {
     let format = format(args)?;
     let out = args.out.as_deref().filter(|path| !output::is_stdout(path));

@@ -27,9 +27,6 @@ pub(crate) struct CompletionsArgs {
 }
 
 /// Runs the verb: writes the script for `command`, which is the whole command line.
-///
-/// # Errors
-/// [`Stop`] if standard output cannot be written.
 pub(crate) fn run(args: &CompletionsArgs, command: clap::Command) -> Result<(), Stop> {
     let mut command = command.mut_subcommands(|verb| verb.mut_args(with_names));
     let mut script = Vec::new();

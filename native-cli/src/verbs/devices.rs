@@ -25,9 +25,6 @@ pub(crate) struct DevicesArgs {
 }
 
 /// Runs the verb.
-///
-/// # Errors
-/// [`Stop`] with code 2 if `QUICKSTUDY_ISA` names no instruction set of this processor.
 pub(crate) fn run(args: &DevicesArgs) -> Result<(), Stop> {
     let json = args.json;
     json.reserve([])?;

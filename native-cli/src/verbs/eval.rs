@@ -117,9 +117,6 @@ struct Evaluated {
 }
 
 /// Runs the verb.
-///
-/// # Errors
-/// [`Stop`] with code 2 if there is no such snapshot or a file cannot be written; with code 1 if evaluation fails.
 pub(crate) fn run(args: &EvalArgs) -> Result<(), Stop> {
     args.python.set();
     if let Some(path) = &args.csv {

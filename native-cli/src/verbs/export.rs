@@ -68,10 +68,6 @@ pub(crate) enum ExportFormat {
 }
 
 /// Runs the verb.
-///
-/// # Errors
-/// [`Stop`] with code 2 if there is no run in the folder, its snapshot or a segment cannot be read, its policy is no
-/// model, or the file is there or cannot be written.
 pub(crate) fn run(args: &ExportArgs) -> Result<(), Stop> {
     let format = format(args)?;
     output::reserve([&*args.out])?;

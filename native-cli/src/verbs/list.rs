@@ -58,9 +58,6 @@ pub(crate) enum ListPart {
 }
 
 /// Runs the verb.
-///
-/// # Errors
-/// [`Stop`] with code 2 for an algorithm beside another part than the settings.
 pub(crate) fn run(args: &ListArgs) -> Result<(), Stop> {
     args.json.reserve([])?;
     let found = match (&args.algorithm, args.part) {

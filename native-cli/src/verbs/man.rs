@@ -22,9 +22,6 @@ pub(crate) struct ManArgs {
 }
 
 /// Runs the verb: writes the pages for `command`, which is the whole command line.
-///
-/// # Errors
-/// [`Stop`] if the folder or a page cannot be written.
 pub(crate) fn run(args: &ManArgs, command: clap::Command) -> Result<(), Stop> {
     let Some(folder) = &args.out else {
         return output::write(Path::new("-"), &page(command)?);

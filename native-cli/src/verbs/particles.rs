@@ -29,9 +29,6 @@ impl FromStr for Particles {
 }
 
 /// The runs, each with the particle of it that is played, if one is chosen.
-///
-/// # Errors
-/// [`Stop`] with code 2 if a policy cannot be read, or has no such particle or none at all.
 pub(super) fn of_runs(
     particles: Option<Particles>,
     runs: &[PathBuf],
@@ -53,9 +50,6 @@ pub(super) fn of_runs(
 }
 
 /// Makes a particle of the policy at this path the one that plays.
-///
-/// # Errors
-/// [`Stop`] with code 2 if there is none of that number.
 pub(super) fn choose(policy: &mut Evaluator, index: usize, path: &Path) -> Result<(), Stop> {
     policy.choose_particle(index).map_err(|error| {
         let hint = "without --particle the best particle of a policy is played, or its only policy";

@@ -87,10 +87,6 @@ pub(crate) struct PlotArgs {
 const PANELS: usize = 36;
 
 /// Runs the verb.
-///
-/// # Errors
-/// [`Stop`] with code 2 if a folder holds no run, no run has the metric or a key, the labels are too few or too many,
-/// there are too many panels, or the file cannot be written.
 pub(crate) fn run(args: &PlotArgs) -> Result<(), Stop> {
     let out = output::place(args.out.as_deref(), "curves.svg")?;
     let format = Format::of("--out", &out)?;

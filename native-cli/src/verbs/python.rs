@@ -67,9 +67,6 @@ const PACKAGES: [Package; 6] = [
 const NEEDED: [&str; 2] = ["numpy", "gymnasium"];
 
 /// Runs the verb.
-///
-/// # Errors
-/// [`Stop`] with code 2 if there is no Python, or if packages are missing without which no environment runs.
 pub(crate) fn run(args: &PythonVerbArgs) -> Result<(), Stop> {
     let PythonVerb::Check(CheckArgs { python, json }) = &args.verb;
     json.reserve([])?;

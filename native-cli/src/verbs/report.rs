@@ -55,10 +55,6 @@ pub(crate) struct ReportArgs {
 }
 
 /// Runs the verb.
-///
-/// # Errors
-/// [`Stop`] with code 2 if a folder holds no run, a run lacks the metric, no run has a value, there is no such baseline
-/// or key, or the file cannot be written.
 pub(crate) fn run(args: &ReportArgs) -> Result<(), Stop> {
     let out = output::place(args.out.as_deref(), "report.html")?;
     expect_extension("--out", &out, "a report", &["html", "htm"])?;

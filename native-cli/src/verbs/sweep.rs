@@ -129,9 +129,6 @@ const LOCK: &str = "sweep.lock";
 const FILES: [&str; 4] = ["sweep.toml", "trials.csv", "sweep.svg", LOCK];
 
 /// Runs the verb.
-///
-/// # Errors
-/// [`Stop`] with the exit code.
 pub(crate) fn run(args: &SweepArgs) -> Result<(), Stop> {
     if !(0.0..1e9).contains(&args.save_every) {
         return Err(Stop::user(format!("--save-every: {} is no number of seconds", args.save_every)));

@@ -54,9 +54,6 @@ pub(crate) fn help(arguments: &[OsString]) -> String {
 }
 
 /// Runs the verb.
-///
-/// # Errors
-/// [`Stop`] with the exit code.
 pub(crate) fn run(args: &TrainArgs) -> Result<(), Stop> {
     if !(0.0..1e9).contains(&args.save_every) {
         return Err(Stop::user(format!("--save-every: {} is no number of seconds", args.save_every)));

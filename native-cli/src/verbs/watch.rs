@@ -35,9 +35,6 @@ pub(crate) struct WatchArgs {
 }
 
 /// Runs the verb.
-///
-/// # Errors
-/// [`Stop`] with code 2 if the folder is no run, or the port is in use.
 pub(crate) fn run(args: &WatchArgs) -> Result<(), Stop> {
     let folder = one_run(&args.run)?;
     watch::watch(&folder, args.port, |address| {

@@ -60,9 +60,6 @@ impl Answer {
     }
 
     /// Writes it, and that no more comes.
-    ///
-    /// # Errors
-    /// Any IO error, such as a reader that does not read.
     pub(super) fn write(&self, to: &mut impl Write) -> io::Result<()> {
         let allow = if self.status == Status::NotGet { "Allow: GET\r\n" } else { "" };
         let [status, _] = self.status.words();

@@ -19,9 +19,6 @@ pub(super) struct Guard {
 
 impl Guard {
     /// Rules for a port, with a new token.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1 if the system gives no random numbers.
     pub(super) fn new(port: u16) -> Result<Self, Stop> {
         let mut bytes = [0; TOKEN];
         getrandom::fill(&mut bytes)
@@ -35,9 +32,6 @@ impl Guard {
     }
 
     /// Checks a request; gives its path below the token, and the query.
-    ///
-    /// # Errors
-    /// The [`Status`] to refuse it with.
     pub(super) fn admit<'a>(&self, request: &'a PageRequest) -> Result<(&'a str, &'a str), Status> {
         let own = |name: &str| {
             let host = name.strip_suffix(&format!(":{}", self.port));

@@ -43,9 +43,6 @@ impl Numbers {
     }
 
     /// Reads rows that are new.
-    ///
-    /// # Errors
-    /// Any IO error but that there is no file yet.
     pub(super) fn look(&mut self) -> io::Result<()> {
         // What has no end, such as a pipe, is no file of a run.
         let length = match std::fs::metadata(&self.path) {

@@ -27,9 +27,6 @@ pub(super) struct PageRequest {
 
 impl PageRequest {
     /// Reads a request.
-    ///
-    /// # Errors
-    /// A [`Status`] to answer with if it is none, too long, too slow or has a body; none if the connection is gone.
     pub(super) fn read(stream: &mut TcpStream) -> Result<Self, Option<Status>> {
         let deadline = Instant::now() + PATIENCE;
         let mut bytes = Vec::new();

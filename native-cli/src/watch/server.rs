@@ -54,9 +54,6 @@ struct Looked {
 }
 
 /// Opens a port of this machine; 0 is any that is free.
-///
-/// # Errors
-/// [`Stop`] with code 2 if it is in use or not allowed.
 pub(super) fn listen(port: u16) -> Result<TcpListener, Stop> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|error| match error.kind() {
         ErrorKind::AddrInUse => Stop::user(format!("port {port} is in use by another program"))
@@ -68,9 +65,6 @@ pub(super) fn listen(port: u16) -> Result<TcpListener, Stop> {
 }
 
 /// Answers on a thread of its own from now on. Gives the address of the page, and the pages that wait for an episode.
-///
-/// # Errors
-/// [`Stop`] with code 1 if the system refuses.
 pub(super) fn serve(listener: TcpListener, folder: &Path) -> Result<(String, Receiver<Reply>), Stop> {
     let failed = |error: io::Error| Stop::failure(format!("cannot serve the page: {error}"));
     let guard = Guard::new(listener.local_addr().map_err(failed)?.port())?;

@@ -4,7 +4,6 @@ use super::{Mark, Sheet};
 
 impl Sheet {
     /// One sheet with all of these, from top to bottom.
-    #[must_use]
     pub fn stacked(sheets: Vec<Sheet>) -> Sheet {
         let width = sheets.iter().map(|sheet| sheet.width).fold(0.0, f32::max);
         let mut all = Sheet::new(width, 0.0);

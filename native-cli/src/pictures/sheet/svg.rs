@@ -15,7 +15,6 @@ struct Writer<'a> {
 
 impl Sheet {
     /// The text of an SVG file, on white.
-    #[must_use]
     pub fn svg(&self) -> String {
         let Self { width, height, .. } = self;
         let head = format!(
@@ -30,7 +29,6 @@ impl Sheet {
     /// page.
     ///
     /// Its colours are variables of the page, `--c26262c` for `#26262c`, so that a page may have others in the dark.
-    #[must_use]
     pub fn svg_in_page(&self, label: &str, prefix: &str) -> String {
         let Self { width, height, .. } = self;
         let head = format!(

@@ -10,9 +10,6 @@ pub(crate) enum NoTeam {}
 
 impl NoTeam {
     /// Refuses to train the same on several ranks.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 2, always.
     pub(crate) fn meet(ranks: usize) -> Result<Self, Stop> {
         let message = format!("this is one of {ranks} ranks, and this program was built without MPI");
         // It is said once.
@@ -29,7 +26,6 @@ impl NoTeam {
     }
 
     /// The next message, and the rank that sent it, if there is one.
-    #[must_use]
     pub(crate) fn receive(&self) -> Option<(usize, Vec<u8>)> {
         match *self {}
     }

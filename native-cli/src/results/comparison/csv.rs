@@ -28,7 +28,6 @@ pub(crate) struct Figure {
 }
 
 /// All numbers of a comparison.
-#[must_use]
 pub(crate) fn figures(comparison: &Comparison) -> Vec<Figure> {
     let mut all = Vec::new();
     for suite in &comparison.suites {
@@ -77,7 +76,6 @@ fn of_method(comparison: &Comparison, suite: &Suite, result: &Summary) -> Vec<Fi
 }
 
 /// The text of a CSV file.
-#[must_use]
 pub(crate) fn csv(comparison: &Comparison) -> String {
     let mut out = "kind,scale,environments,experiment,over,statistic,at,runs,value,low,high\n".to_owned();
     for one in figures(comparison) {

@@ -37,7 +37,6 @@ const SHOWN: [f64; 3] = [0.25, 0.5, 0.75];
 
 impl Document {
     /// A comparison as a document; its notes come last.
-    #[must_use]
     pub(crate) fn of(comparison: &Comparison) -> Self {
         let mut sections = vec![environments(comparison)];
         sections.extend(comparison.suites.iter().map(|suite| statistics(comparison, suite)));
@@ -80,7 +79,6 @@ fn what_of(task: &Task) -> String {
 }
 
 /// The heading of a suite.
-#[must_use]
 pub(crate) fn title(comparison: &Comparison, suite: &Suite) -> String {
     match (suite.normalised, suite.tasks.first()) {
         (false, Some(task)) => what_of(&comparison.tasks[*task]),

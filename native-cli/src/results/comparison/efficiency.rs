@@ -7,7 +7,6 @@ use crate::statistics::bootstrap::{Estimate, estimate};
 const FRAMES: usize = 40;
 
 /// How many even shares of the budget curves have: as many as the fewest points of a run, up to a limit.
-#[must_use]
 pub(crate) fn frames(points: impl Iterator<Item = usize>) -> usize {
     points.min().unwrap_or(0).clamp(1, FRAMES)
 }
@@ -16,7 +15,6 @@ pub(crate) fn frames(points: impl Iterator<Item = usize>) -> usize {
 /// these its scores at all frames. A frame at which a run has none yet is left out.
 ///
 /// A resample takes whole runs, as rliable's does of scores by frames.
-#[must_use]
 pub(crate) fn efficiency(curves: &[Vec<Vec<Option<f64>>>], resamples: usize) -> Vec<(usize, Estimate)> {
     let runs = || curves.iter().flatten();
     let count = runs().map(Vec::len).min().unwrap_or(0);

@@ -32,7 +32,6 @@ const TICK: f32 = 44.0;
 
 impl Forest {
     /// Draws the block on a sheet of this width.
-    #[must_use]
     pub(crate) fn draw(&self, width: f32) -> Sheet {
         let bottom = HEAD + ROW * self.rows.len() as f32;
         let mut sheet = Sheet::new(width, bottom + FOOT);

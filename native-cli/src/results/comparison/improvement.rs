@@ -2,7 +2,6 @@
 
 /// The probability that a run of `x` has a higher score than one of `y`, averaged over environments: the statistic U of
 /// Mann and Whitney over the number of pairs, ties counting half, as rliable's `probability_of_improvement`.
-#[must_use]
 pub(crate) fn probability(x: &[Vec<f64>], y: &[Vec<f64>]) -> f64 {
     let chances: Vec<f64> = x.iter().zip(y).map(|(x, y)| chance(x, y)).collect();
     crate::statistics::mean(&chances)

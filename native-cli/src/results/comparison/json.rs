@@ -8,9 +8,6 @@ use crate::json::{VERSION, finite, note_line, text};
 use crate::outcome::Stop;
 
 /// The text of the file.
-///
-/// # Errors
-/// [`Stop`] with code 1 if a line is no JSON, which none is.
 pub(crate) fn json_lines(comparison: &Comparison) -> Result<String, Stop> {
     let first = CompareLine::Comparison {
         version: VERSION,

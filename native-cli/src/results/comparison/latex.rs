@@ -4,7 +4,6 @@ use super::document::{Document, Section};
 use crate::statistics::NONE;
 
 /// The text of a file for `\input`.
-#[must_use]
 pub(crate) fn latex(document: &Document) -> String {
     let sections = document.sections.iter().map(section).collect::<Vec<_>>().join("\n");
     format!("% needs \\usepackage{{booktabs}}\n{sections}")

@@ -3,7 +3,6 @@
 use super::document::{Document, Section};
 
 /// The text of a Markdown file.
-#[must_use]
 pub(crate) fn markdown(document: &Document) -> String {
     document.sections.iter().map(section).collect::<Vec<_>>().join("\n")
 }

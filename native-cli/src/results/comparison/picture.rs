@@ -18,9 +18,6 @@ const SUITES: usize = 18;
 const WIDTH: f32 = 1160.0;
 
 /// Draws a comparison.
-///
-/// # Errors
-/// [`Stop`] with code 2 if there are too many environments.
 pub(crate) fn draw(comparison: &Comparison) -> Result<Sheet, Stop> {
     if comparison.suites.len() > SUITES {
         let message =

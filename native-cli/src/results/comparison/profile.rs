@@ -19,7 +19,6 @@ pub(crate) struct ProfilePoint {
 
 /// Even thresholds from the lowest to the highest of all scores, or around one score; normalised ones begin at 0 and
 /// reach 1 at least.
-#[must_use]
 pub(crate) fn thresholds(scores: &[f64], normalised: bool) -> Vec<f64> {
     let ends = if normalised { [0.0, 1.0] } else { [f64::INFINITY, f64::NEG_INFINITY] };
     let low = if normalised { 0.0 } else { scores.iter().copied().fold(ends[0], f64::min) };
@@ -33,7 +32,6 @@ pub(crate) fn thresholds(scores: &[f64], normalised: bool) -> Vec<f64> {
 }
 
 /// The profile of these scores, a list of runs for each environment, at these thresholds.
-#[must_use]
 pub(crate) fn profile(scores: &[Vec<f64>], taus: &[f64], resamples: usize) -> Vec<ProfilePoint> {
     let shares = estimate(&[scores], resamples, |all| above(&all[0].concat(), taus));
     let means = above(&scores.iter().map(|runs| mean(runs)).collect::<Vec<_>>(), taus);

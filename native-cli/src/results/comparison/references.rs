@@ -56,19 +56,16 @@ impl Reference {
     pub const RANDOM: &'static str = "BENCHMARKS.md of quickstudy, a random policy";
 
     /// The scores of this environment, if they are known.
-    #[must_use]
     pub fn of(env: &str) -> Option<Self> {
         REFERENCES.into_iter().find(|known| known.names.contains(&env))
     }
 
     /// A score on the scale where a random policy has 0 and the published one 1.
-    #[must_use]
     pub fn normalise(&self, score: f64) -> f64 {
         (score - self.random) / (self.published - self.random)
     }
 
     /// The origin of the published score.
-    #[must_use]
     pub fn origin(&self) -> String {
         format!("rl-baselines3-zoo 22e3ff2, benchmark.md, {}", self.by)
     }

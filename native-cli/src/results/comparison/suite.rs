@@ -34,7 +34,6 @@ pub(crate) struct Summary {
 
 impl Summary {
     /// Its runs as text: a number, or one for each environment.
-    #[must_use]
     pub(crate) fn seeds(&self) -> String {
         match self.runs.iter().all(|runs| *runs == self.runs[0]) {
             true => self.runs.first().copied().unwrap_or(0).to_string(),
@@ -45,7 +44,6 @@ impl Summary {
 
 /// The suite of normalised scores, if any environment has references, and one of each environment; notes say who is
 /// left out.
-#[must_use]
 pub(crate) fn suites(tasks: &[Task], methods: &[String], resamples: usize, notes: &mut Vec<String>) -> Vec<Suite> {
     let (known, unknown): (Vec<usize>, Vec<usize>) = (0..tasks.len()).partition(|i| tasks[*i].reference.is_some());
     let names = |of: &[usize]| of.iter().map(|i| tasks[*i].name.as_str()).collect::<Vec<_>>().join(", ");

@@ -40,19 +40,16 @@ pub(crate) struct Task {
 
 impl Task {
     /// The scores of a method's runs; normalised ones where there is a reference.
-    #[must_use]
     pub(crate) fn scores(&self, method: usize, normalised: bool) -> Vec<f64> {
         self.runs[method].iter().map(|run| self.scaled(run.score, normalised)).collect()
     }
 
     /// The scores of a method's runs as they are, with the budget.
-    #[must_use]
     pub(crate) fn at_budget(&self, method: usize) -> Scores {
         Scores { budget: self.budget.steps, values: self.scores(method, false) }
     }
 
     /// The scores of a method's runs at even shares of the budget, the last of which is all of it.
-    #[must_use]
     pub(crate) fn curves(&self, method: usize, frames: usize, normalised: bool) -> Vec<Vec<Option<f64>>> {
         let at = |run: &Measured, frame: usize| {
             let steps = self.budget.steps * (frame + 1) as f64 / frames as f64;
@@ -63,14 +60,12 @@ impl Task {
     }
 
     /// The fewest values that a run has until the budget.
-    #[must_use]
     pub(crate) fn fewest_points(&self) -> usize {
         let until = |run: &Measured| run.curve.iter().filter(|(x, _)| *x <= run.steps).count();
         self.runs.iter().flatten().map(until).min().unwrap_or(0)
     }
 
     /// The first and the last step of a run's value.
-    #[must_use]
     pub(crate) fn span(&self) -> [f64; 2] {
         let steps = || self.runs.iter().flatten().map(|run| run.steps);
         [steps().fold(f64::INFINITY, f64::min), steps().fold(0.0, f64::max)]

@@ -14,9 +14,6 @@ const NAMED: usize = 3;
 
 /// The environments, and notes on runs that do not count or are longer than others. `places` has the method of each
 /// experiment.
-///
-/// # Errors
-/// [`Stop`] with code 2 if no run has a value.
 pub(crate) fn tasks(
     all: &[Experiment],
     places: &[usize],
@@ -73,7 +70,6 @@ pub(crate) fn without_value<'a>(runs: impl Iterator<Item = &'a Run>, metric: &st
 
 /// An environment, `here` its experiments with the numbers of their methods; none if no run has a value there.
 /// `metric` comes with whether it is the one that is compared by default.
-#[must_use]
 pub(crate) fn task(
     here: &[(&Experiment, usize)],
     env: Option<&Value>,

@@ -7,7 +7,6 @@ use crate::text::columns::aligned;
 const WIDTH: usize = 80;
 
 /// The lines of a document.
-#[must_use]
 pub(crate) fn text(document: &Document) -> Vec<String> {
     let mut lines = Vec::new();
     for section in &document.sections {

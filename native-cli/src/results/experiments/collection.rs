@@ -8,9 +8,6 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 /// Reads all runs in these folders, as [`Run::read`] and [`unique`], and returns them with notes.
-///
-/// # Errors
-/// [`Stop`] with code 2 if a folder holds no run, its files cannot be read, or its metrics lack a column.
 pub(crate) fn collect(folders: &[PathBuf], over: &str, metrics: &[String]) -> Result<(Vec<Run>, Vec<String>), Stop> {
     let mut found = Vec::new();
     let mut seen = HashSet::new();

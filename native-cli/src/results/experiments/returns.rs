@@ -6,7 +6,6 @@ use toml::Value;
 
 /// Returns the metric of returns that all runs on an environment have, and a note where only some have evaluations.
 /// `verb` has the forms of what is done with them, such as `drawn` and `draws`.
-#[must_use]
 pub(crate) fn returns(all: &[Experiment], env: Option<&Value>, verb: [&str; 2]) -> (&'static str, Option<String>) {
     let runs = || all.iter().filter(|one| one.env() == env).flat_map(|one| &one.runs);
     let evaluated = runs().filter(|run| !run.curve(EVAL_RETURN).is_empty()).count();

@@ -38,9 +38,6 @@ pub(crate) struct Run {
 impl Run {
     /// Reads columns of `metrics` over the column `over` from a run folder; without any, returns of evaluations and of
     /// training, as far as they are there. Without a configuration the folder's name stands for that.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 2 if its files cannot be read, or its metrics lack a column.
     pub(crate) fn read(folder: &Path, over: &str, metrics: &[String]) -> Result<Self, Stop> {
         let path = folder.join(file::CSV);
         let table = Metrics::read(&path)?;
@@ -72,7 +69,6 @@ impl Run {
     }
 
     /// The points of a metric; none if it was not read.
-    #[must_use]
     pub(crate) fn curve(&self, metric: &str) -> &[(f64, f64)] {
         self.curves.iter().find(|(name, _)| name == metric).map_or(&[], |(_, points)| points)
     }
@@ -151,9 +147,6 @@ fn is_time(column: &str) -> bool {
 
 /// Each run once, in order, and notes that name folders that hold it too: the same run has the same settings, the same
 /// seed and the same rows of all metrics, as far as both have come. The longest one counts.
-///
-/// # Errors
-/// As `read`, which gives the metrics of a folder.
 pub(crate) fn unique(
     all: Vec<Run>,
     read: &dyn Fn(&Path) -> Result<Metrics, Stop>,

@@ -104,7 +104,6 @@ fn short_count_or_plain(value: f64) -> String {
 }
 
 /// Draws the trials that have a score; the best ones last, and in the stronger colour.
-#[must_use]
 pub(crate) fn draw(title: &str, metric: &str, trials: &[Trial], scores: &[Score], goal: Goal) -> Sheet {
     let mut keys: Vec<&String> = Vec::new();
     for (key, _) in trials.iter().flat_map(|trial| &trial.tried) {

@@ -61,9 +61,6 @@ pub(crate) struct SweepFile {
 
 impl SweepFile {
     /// Reads the text of a file.
-    ///
-    /// # Errors
-    /// A sentence for the user that names what is wrong.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut table: Table = toml::from_str(text).map_err(|error| {
             let start = error.span().map_or(0, |span| span.start.min(text.len()));
@@ -102,9 +99,6 @@ impl SweepFile {
     }
 
     /// Adds `key=value` of `--set`; a value with commas is a list of the values that are tried.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 2 if it is no setting.
     pub(crate) fn set(&mut self, text: &str) -> Result<(), Stop> {
         let wrong = |problem: String| Stop::user(format!("--set {problem}"));
         let (key, list) = text.split_once('=').unwrap_or((text, ""));
@@ -158,7 +152,6 @@ impl SweepFile {
     }
 
     /// The settings of each trial, in order: each draw with each combination of the grid.
-    #[must_use]
     pub(crate) fn trials(&self) -> Vec<Vec<(String, Value)>> {
         let mut all = vec![Vec::new()];
         if let Some(random) = &self.random {

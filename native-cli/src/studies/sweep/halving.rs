@@ -19,9 +19,6 @@ pub(crate) struct Halving {
 
 impl Halving {
     /// Reads the table `[halving]`.
-    ///
-    /// # Errors
-    /// A sentence for the user that names what is wrong.
     pub(crate) fn read(mut table: Table) -> Result<Self, String> {
         let eta = match table.remove("eta") {
             None => 3,
@@ -43,7 +40,6 @@ impl Halving {
     }
 
     /// The environment steps of each rung for so many trials; the last has all `steps`.
-    #[must_use]
     pub(crate) fn rungs(&self, steps: u64, trials: usize) -> Vec<u64> {
         let (mut rungs, mut left, mut rung) = (Vec::new(), trials as u64, self.first_steps);
         while rung < steps && left > 1 {
@@ -58,7 +54,6 @@ impl Halving {
 
 /// The best 1 of `eta` trials of those that are `alive`, at least one, in order of their numbers. Of equal ones the
 /// first is better, and one without a score is the worst.
-#[must_use]
 pub(crate) fn survivors(alive: &[usize], scores: &[Score], eta: u64, goal: Goal) -> Vec<usize> {
     let mut best = ranked(alive, scores, goal);
     best.truncate((alive.len() / usize::try_from(eta).unwrap_or(usize::MAX)).max(1));
@@ -67,7 +62,6 @@ pub(crate) fn survivors(alive: &[usize], scores: &[Score], eta: u64, goal: Goal)
 }
 
 /// The trials from the best to the worst.
-#[must_use]
 pub(crate) fn ranked(trials: &[usize], scores: &[Score], goal: Goal) -> Vec<usize> {
     let key = |trial: &usize| {
         let value = scores[*trial].value().filter(|_| scores[*trial].failed.is_none());

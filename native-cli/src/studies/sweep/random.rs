@@ -44,9 +44,6 @@ pub(crate) struct RandomSearch {
 
 impl RandomSearch {
     /// Reads the table `[random]`.
-    ///
-    /// # Errors
-    /// A sentence for the user that names what is wrong.
     pub(crate) fn read(mut table: Table) -> Result<Self, String> {
         let trials = match table.remove("trials") {
             Some(Value::Integer(trials)) if (1..=MOST_TRIALS as i64).contains(&trials) => trials as usize,
@@ -76,7 +73,6 @@ impl RandomSearch {
     }
 
     /// The settings of each draw.
-    #[must_use]
     pub(crate) fn draws(&self) -> Vec<Vec<(String, Value)>> {
         let mut draws = Draws::seeded(self.seed);
         let mut one = || self.ranges.iter().map(|(key, range)| (key.clone(), range.draw(&mut draws))).collect();

@@ -31,13 +31,11 @@ pub(crate) struct Score {
 
 impl Score {
     /// The mean over seeds; none where a seed has no value.
-    #[must_use]
     pub(crate) fn value(&self) -> Option<f64> {
         Some(mean(&self.at.values)).filter(|value| value.is_finite())
     }
 
     /// A 95 % bootstrap interval of the mean; none for a single seed.
-    #[must_use]
     pub(crate) fn interval(&self) -> Option<(f64, f64)> {
         self.at.statistic(Aggregate::Mean)?.interval
     }
@@ -46,9 +44,6 @@ impl Score {
 /// Takes the scores of the `alive` trials at the most steps that all of their runs reached. With `rung` that is at most
 /// so many, and rows end with the first one that has come so far: what a run does later changes nothing. A trial that
 /// failed ends where it failed, and is no bound for the others.
-///
-/// # Errors
-/// [`Stop`] with code 2 if the metrics of a run cannot be read or lack the metric.
 pub(super) fn take(
     scorer: &Scorer,
     trials: &[Trial],

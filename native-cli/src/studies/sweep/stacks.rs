@@ -50,9 +50,6 @@ fn fit(one: &Trial, other: &Trial) -> bool {
 }
 
 /// Trains stacks up to `rung` environment steps.
-///
-/// # Errors
-/// [`Stop`] with code 1 if a folder cannot be made or a process cannot be started.
 pub(super) fn run(
     trials: &[Trial],
     stacks: &[TrialStack],

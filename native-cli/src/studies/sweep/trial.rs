@@ -28,9 +28,6 @@ pub(crate) struct Trial {
 }
 
 /// The trials of a sweep, with their folders below `out`.
-///
-/// # Errors
-/// [`Stop`] with code 2 that names the trial, if its settings cannot be trained.
 pub(crate) fn trials(file: &SweepFile, pair: &Pair, out: &Path) -> Result<Vec<Trial>, Stop> {
     let all = file.trials();
     let digits = (all.len() - 1).to_string().len().max(2);
@@ -85,7 +82,6 @@ impl Trial {
 }
 
 /// Settings as they are shown: `epochs=10 gamma=0.9`.
-#[must_use]
 pub(crate) fn shown(tried: &[(String, Value)]) -> String {
     let parts: Vec<String> = tried.iter().map(|(key, value)| format!("{key}={}", show(value))).collect();
     parts.join(" ")

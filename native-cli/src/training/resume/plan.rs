@@ -59,9 +59,6 @@ pub(super) struct Ready {
 type Wish = (Length, PathBuf);
 
 /// Finds out what becomes of the runs, and checks it.
-///
-/// # Errors
-/// [`Stop`] with code 2 if they cannot go on as the command says.
 pub(super) fn plan(args: &TrainArgs, runs: Vec<(Session, Vec<Source>)>) -> Result<Vec<Stack>, Stop> {
     let several = runs.iter().map(|(_, sources)| sources.len()).sum::<usize>() > 1;
     let wishes: Vec<Option<Wish>> = runs.iter().map(|(session, sources)| wish(session, sources)).collect();
@@ -219,9 +216,6 @@ impl Stack {
 
     /// Makes the folders of runs that go on from kept snapshots, all of them before something is copied: what is there
     /// tells that the command was not done with.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 2 if there is a run already, with code 1 if a file cannot be written.
     pub(super) fn begin_copies(&mut self, args: &TrainArgs) -> Result<(), Stop> {
         if self.pace.is_none() {
             return Ok(());
@@ -240,9 +234,6 @@ impl Stack {
     }
 
     /// Copies the kept snapshots and what belongs to them.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 2 if a file cannot be read, with code 1 if one cannot be written.
     pub(super) fn copy(&self) -> Result<(), Stop> {
         for (index, ((folder, kept), texts)) in self.folders.iter().zip(&self.texts).enumerate() {
             if let Some(kept) = kept {
@@ -253,17 +244,11 @@ impl Stack {
     }
 
     /// Says that the copies are whole.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1 if a file cannot be removed.
     pub(super) fn end_copies(&self) -> Result<(), Stop> {
         self.folders.iter().try_for_each(|(folder, _)| Kept::end(folder))
     }
 
     /// Writes the configurations that change: from then on the command is not forgotten.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1 if a file cannot be written.
     pub(super) fn write_configurations(&self) -> Result<(), Stop> {
         for ((folder, kept), ConfigTexts { now, early, .. }) in self.folders.iter().zip(&self.texts) {
             if kept.is_none() && early != now {
@@ -274,9 +259,6 @@ impl Stack {
     }
 
     /// Goes back to the snapshots in all files, and says which runs are finished; the others are ready to train.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1 if a file cannot be read or written.
     pub(super) fn go_back(self, args: &TrainArgs, device: &Device) -> Result<Option<Ready>, Stop> {
         let Some(pace) = self.pace else { return self.finish().map(|()| None) };
         let Self { session, folders, texts, extended, .. } = self;

@@ -51,9 +51,6 @@ pub(super) struct Opened {
 }
 
 /// Opens what `--resume` names, and locks the folders.
-///
-/// # Errors
-/// [`Stop`] with code 2 if one of them is no run, or another process writes there.
 pub(super) fn open(paths: &[PathBuf]) -> Result<Opened, Stop> {
     let mut opened = Opened::default();
     let mut bare = Vec::new();

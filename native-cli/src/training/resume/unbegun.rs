@@ -24,10 +24,6 @@ pub(super) struct Unbegun {
 
 impl Unbegun {
     /// The run of this folder.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 2 if the folder holds rows or kept snapshots of a run that has lost its last one, or if its
-    /// configuration cannot be read or says that no snapshot is kept.
     pub(super) fn read(folder: RunFolder) -> Result<Self, Stop> {
         let lost = |hint: String| move |stop: Stop| Stop { message: stop.message, ..Stop::user("").hint(hint) };
         let missing = || folder::read_snapshot(folder.path(), file::LAST).map(|_| ());
@@ -59,9 +55,6 @@ impl Unbegun {
 }
 
 /// Begins the runs anew, up to their first snapshots, and says so. Each comes with its place in the command.
-///
-/// # Errors
-/// [`Stop`] with code 2 if they cannot be trained, with code 1 if a file cannot be written.
 pub(super) fn begin(
     args: &TrainArgs,
     device: &Device,

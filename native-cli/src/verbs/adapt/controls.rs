@@ -34,7 +34,6 @@ pub(super) trait Control {
 }
 
 /// Controls for an environment, from trivial to best; empty where none is known.
-#[must_use]
 pub(super) fn controls(env: &EnvDef) -> Vec<Box<dyn Control>> {
     let spec = env.spec();
     match spec.name.split(':').next().unwrap_or_default() {
@@ -46,9 +45,6 @@ pub(super) fn controls(env: &EnvDef) -> Vec<Box<dyn Control>> {
 }
 
 /// Returns of a control on each task: whole trials of `episodes` episodes, `rollouts` of them averaged.
-///
-/// # Errors
-/// If the environment refuses a state or an action.
 pub(super) fn play(
     control: &mut dyn Control,
     env: &EnvDef,

@@ -17,9 +17,6 @@ use std::time::Instant;
 const NUMBERS: [usize; 8] = [256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 2_621_440];
 
 /// Measures sums over the ranks of a launcher; rank 0 prints them.
-///
-/// # Errors
-/// [`Stop`] with code 2 without a launcher.
 pub(super) fn measure(args: &BenchArgs) -> Result<(), Stop> {
     let Some(team) = ranks::team() else {
         return Err(Stop::user("there is one rank, which has nobody to sum with")
