@@ -13,6 +13,17 @@ use crate::machine::memory;
 use crate::outcome::Stop;
 use crate::ranks::{self, launch};
 
+/// The device on which a training goes on.
+#[derive(Clone, Copy, Debug)]
+pub enum Reopen {
+    /// The same one, opened anew.
+    Same,
+    /// One that cannot be lost.
+    Cpu,
+    /// The CPU with this many threads.
+    Threads(usize),
+}
+
 /// Where to compute.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct DeviceArgs {
@@ -73,8 +84,8 @@ impl DeviceArgs {
         1 + if self.threads() > 1 { std::thread::available_parallelism().map_or(1, usize::from) } else { 0 }
     }
 
-    fn cpu(&self, isa: Isa) -> Device {
-        let device = Device::new(Cpu::new(CpuOptions { threads: self.threads(), isa, ..CpuOptions::default() }));
+    fn cpu(&self, isa: Isa, threads: usize) -> Device {
+        let device = Device::new(Cpu::new(CpuOptions { threads, isa, ..CpuOptions::default() }));
         let free = || memory::free(self.threads_to_come());
         if let Some(bytes) = self.memory.or_else(free) {
             device.limit_memory(bytes);
@@ -103,7 +114,7 @@ impl DeviceArgs {
     pub(crate) fn open(&self) -> Result<Device, Stop> {
         let isa = isa()?;
         let device = match Choice::parse(&self.device)? {
-            Choice::Cpu | Choice::Auto => self.cpu(isa),
+            Choice::Cpu | Choice::Auto => self.cpu(isa, self.threads()),
             // The ranks of a machine take one GPU each.
             Choice::Gpu(None) if ranks::count() > 1 => {
                 let [own, _] = launch::on_this_machine();
@@ -136,17 +147,18 @@ impl DeviceArgs {
             open: Box::new(move || self.gpu(Some(number))),
         };
         let gpus = gpus::adapters().into_iter().enumerate().map(candidate).collect();
-        let (device, why) = choose(self.cpu(isa()?), gpus, time);
+        let (device, why) = choose(self.cpu(isa()?, self.threads()), gpus, time);
         Ok((device, Some(why)))
     }
 
-    /// A device to go on on after one was lost: the same GPU, opened anew; the CPU without one, and `again`.
-    pub(crate) fn reopen(&self, again: bool) -> Device {
+    /// A device to go on on: the CPU where there is no GPU to open anew.
+    pub(crate) fn reopen(&self, how: Reopen) -> Device {
         // Known to be good since the first device was opened.
-        let cpu = || self.cpu(isa().unwrap_or(Isa::detect()));
-        match Choice::parse(&self.device) {
-            Ok(Choice::Gpu(number)) if !again => self.gpu(number).unwrap_or_else(|_| cpu()),
-            _ => cpu(),
+        let cpu = |threads| self.cpu(isa().unwrap_or(Isa::detect()), threads);
+        match (how, Choice::parse(&self.device)) {
+            (Reopen::Threads(threads), _) => cpu(threads),
+            (Reopen::Same, Ok(Choice::Gpu(number))) => self.gpu(number).unwrap_or_else(|_| cpu(self.threads())),
+            _ => cpu(self.threads()),
         }
     }
 

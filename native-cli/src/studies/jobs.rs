@@ -25,11 +25,12 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Runs the jobs in order, `at_once` at a time on each rank, and returns how each ended. A job that fails does not keep
-/// the others from going on; Ctrl-C stops all.
+/// the others from going on; Ctrl-C stops all. Of so many `threads` of the CPU each job has begun with its share; those
+/// of jobs that ended, once none waits, are handed to those that go on.
 ///
 /// # Errors
 /// [`Stop`] with code 1 if this program cannot be started.
-pub(crate) fn run(jobs: &[Job], at_once: usize, board: &mut Board) -> Result<Vec<JobEnd>, Stop> {
+pub(crate) fn run(jobs: &[Job], at_once: usize, threads: usize, board: &mut Board) -> Result<Vec<JobEnd>, Stop> {
     activity::begin(Work::Jobs);
     let mut ends: Vec<Option<JobEnd>> = jobs.iter().map(|_| None).collect();
     let mut waiting: VecDeque<usize> = (0..jobs.len()).collect();
@@ -78,6 +79,9 @@ pub(crate) fn run(jobs: &[Job], at_once: usize, board: &mut Board) -> Result<Vec
                     let end = running.swap_remove(at).end(&jobs[number]);
                     board.end(number, &end);
                     ends[number] = Some(end);
+                    if waiting.is_empty() && presses == 0 {
+                        hand_threads(&mut running, (threads / most).max(1), threads);
+                    }
                 }
             }
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
@@ -95,6 +99,25 @@ pub(crate) fn run(jobs: &[Job], at_once: usize, board: &mut Board) -> Result<Vec
     Ok(ends.into_iter().map(|end| end.unwrap_or(JobEnd::Stopped)).collect())
 }
 
+/// Hands threads that nobody has to processes which began with `share` each.
+fn hand_threads(running: &mut [JobProcess], share: usize, threads: usize) {
+    let held: Vec<usize> = running.iter().map(|process| share + process.handed).collect();
+    for number in next_threads(held, threads) {
+        running[number].hand_thread();
+    }
+}
+
+/// The processes that get the threads which nobody holds, in order: those that hold the fewest first.
+fn next_threads(mut held: Vec<usize>, threads: usize) -> Vec<usize> {
+    let free = threads.saturating_sub(held.iter().sum());
+    let mut next = |_| {
+        let (number, fewest) = held.iter_mut().enumerate().min_by_key(|(_, held)| **held)?;
+        *fewest += 1;
+        Some(number)
+    };
+    (0..free).map_while(&mut next).collect()
+}
+
 /// The error of jobs that failed, if any did; `again` says what to do.
 ///
 /// # Errors
@@ -109,4 +132,19 @@ pub(crate) fn check(jobs: &[Job], ends: &[JobEnd], again: &str) -> Result<(), St
     let message = format!("{} of {} trainings failed; {}: {}", failed.len(), jobs.len(), job.name, stop.message);
     let code = if stop.code == INTERRUPTED { 1 } else { stop.code };
     Err(Stop { code, message, ..Stop::user("") }.hint(again))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::next_threads;
+
+    #[test]
+    fn free_threads_go_to_those_with_the_fewest() {
+        assert_eq!(next_threads(vec![1, 1, 1], 8), [0, 1, 2, 0, 1]);
+        assert_eq!(next_threads(vec![3, 1], 6), [1, 1]);
+        // All threads are held, or nobody is left to have them.
+        for held in [vec![1; 4], vec![2, 2], Vec::new()] {
+            assert_eq!(next_threads(held, 4), Vec::<usize>::new());
+        }
+    }
 }

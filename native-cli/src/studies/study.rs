@@ -223,7 +223,7 @@ pub(crate) fn train(args: &TrainArgs, pairs: &[Pair]) -> Result<(), Stop> {
     let made = |(part, pair): (&StudyPart, &Pair)| part.jobs(pair, &out, &common, pieces);
     let jobs: Vec<Job> = parts.iter().zip(pairs).flat_map(made).collect();
     say(&headline(&parts, &jobs, (at_once * ranks::count()).min(jobs.len().max(1)), &out));
-    let ends = jobs::run(&jobs, at_once, &mut Board::new(&jobs))?;
+    let ends = jobs::run(&jobs, at_once, Machine::of(args).threads(), &mut Board::new(&jobs))?;
     parts.iter_mut().try_for_each(StudyPart::look)?;
     summary::table(&parts).iter().for_each(|line| say(line));
     jobs::check(&jobs, &ends, "the same command tries again what is missing")?;

@@ -42,12 +42,19 @@ pub(crate) struct Now {
     /// The work that is being done.
     pub work: Work,
     since: Option<Instant>,
+    set_up: Duration,
     interrupts: Vec<Interrupt>,
     /// A stop within the work was asked for.
     stopped: bool,
 }
 
-static NOW: Mutex<Now> = Mutex::new(Now { work: Work::SettingUp, since: None, interrupts: Vec::new(), stopped: false });
+static NOW: Mutex<Now> = Mutex::new(Now {
+    work: Work::SettingUp,
+    since: None,
+    set_up: Duration::ZERO,
+    interrupts: Vec::new(),
+    stopped: false,
+});
 
 /// The work of the moment. It does not change as long as the guard is kept.
 pub(crate) fn now() -> MutexGuard<'static, Now> {
@@ -57,7 +64,15 @@ pub(crate) fn now() -> MutexGuard<'static, Now> {
 /// Notes that other work begins.
 pub(crate) fn begin(work: Work) {
     let mut now = now();
+    if now.work == Work::SettingUp && work != Work::SettingUp {
+        now.set_up = now.elapsed();
+    }
     (now.work, now.since) = (work, Some(Instant::now()));
+}
+
+/// How long it took to set up what runs.
+pub(crate) fn time_to_set_up() -> Duration {
+    now().set_up
 }
 
 /// Work on a device is stopped by [`Now::stop`] from here on.

@@ -90,14 +90,27 @@ fn pressed() {
 /// Times after the end of standard input that count as a further Ctrl-C each: nobody is there to press it.
 const FURTHER: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(30)];
 
-/// Takes each byte of standard input as a Ctrl-C, and its end too: another program stops this one by it, and this one
-/// stops when that one has ended, however it did.
+/// The byte of standard input that hands over a thread.
+pub(crate) const THREAD: u8 = b'+';
+/// Threads of the CPU that were handed to this process since it began.
+static HANDED: AtomicUsize = AtomicUsize::new(0);
+
+/// Threads of the CPU that the program which started this one has handed over since then.
+pub(crate) fn handed_threads() -> usize {
+    HANDED.load(Ordering::SeqCst)
+}
+
+/// Takes each byte of standard input as a Ctrl-C, but [`THREAD`] as a further thread of the CPU, and the end as a Ctrl-C
+/// too: another program stops this one by it, and this one stops when that one has ended, however it did.
 pub(crate) fn follow_input() {
     std::thread::spawn(|| {
         let mut input = std::io::stdin().lock();
         let mut byte = [0];
         while std::io::Read::read(&mut input, &mut byte).is_ok_and(|read| read > 0) {
-            pressed();
+            match byte[0] {
+                THREAD => drop(HANDED.fetch_add(1, Ordering::SeqCst)),
+                _ => pressed(),
+            }
         }
         pressed();
         for pause in FURTHER {

@@ -162,10 +162,10 @@ pub(crate) fn record(folder: &RunFolder, args: &TrainArgs, device: &Device, env_
 pub(crate) fn train(args: &TrainArgs, session: Session, runs: Vec<SeedRun>, pace: Pace) -> Result<(), Stop> {
     let all_made = |session: &Session| (0..runs.len()).map(|index| session.steps_made(index)).sum::<u64>();
     let (start, before) = (Instant::now(), all_made(&session));
-    let mut recorded = RecordedSession { session, runs, debug: args.debug };
-    let reopen = |again: bool| args.device.reopen(again);
-    let end = recorded.train(pace, &signals::stop_asked, args.device.threads(), &reopen)?;
-    let RecordedSession { session, runs, .. } = recorded;
+    let recorded = RecordedSession { session, runs, debug: args.debug };
+    let reopen = |how| args.device.reopen(how);
+    let (end, trained) = recorded.train(pace, &signals::stop_asked, args.device.threads(), &reopen)?;
+    let RecordedSession { session, runs, .. } = trained;
     let seconds = start.elapsed().as_secs_f64();
     let made = (0..runs.len()).map(|index| session.steps_made(index)).sum::<u64>() - before;
     say(&format!(

@@ -27,6 +27,7 @@ use crate::studies::sweep::{SweepEnd, coordinates, run as run_trials};
 use crate::terminal::activity::{self, Work};
 use crate::terminal::output::{self, say};
 use crate::terminal::signals;
+use crate::terminal::ticker::Ticker;
 use crate::text::columns::aligned;
 use crate::text::numbers::grouped;
 use crate::text::program;
@@ -154,7 +155,10 @@ pub(crate) fn run(args: &SweepArgs) -> Result<(), Stop> {
         }
     };
     let out = args.out.clone().unwrap_or_else(|| default_out(args.file.as_deref()));
+    activity::begin(Work::SettingUp);
+    let ticker = Ticker::new(None);
     let mut trials = trials(&file, &pair, &out)?;
+    drop(ticker);
     let scorer = scorer(args, &file, &trials)?;
     output::say_line(&first_line(&trials, &out, &scorer));
     if args.list {
@@ -162,7 +166,6 @@ pub(crate) fn run(args: &SweepArgs) -> Result<(), Stop> {
         return Ok(());
     }
     signals::install();
-    activity::begin(Work::SettingUp);
     check_rungs(&file, &trials)?;
     FILES.iter().try_for_each(|name| links::check_unnamed(&out.join(name)))?;
     check_links(trials.iter().map(|trial| &trial.part), &out)?;

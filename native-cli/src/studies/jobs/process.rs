@@ -4,6 +4,7 @@ use crate::json::train::TrainLine;
 use crate::outcome::{INTERRUPTED, Stop};
 use crate::ranks::job::{Job, JobEnd};
 use crate::ranks::launch;
+use crate::terminal::signals;
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -30,6 +31,8 @@ pub(crate) struct JobProcess {
     pub(crate) finished: bool,
     /// Runs that it has saved at its end.
     pub(crate) saved: usize,
+    /// Threads of the CPU that were handed to it since it began.
+    pub(crate) handed: usize,
     child: Child,
     input: Option<ChildStdin>,
     heard: VecDeque<String>,
@@ -66,14 +69,24 @@ impl JobProcess {
             read(errors, number, events, &open, move |line| Some(JobEvent::Said(number, line)));
         }
         let input = child.stdin.take();
-        Ok(Self { number, finished: true, saved: 0, child, input, heard: VecDeque::new() })
+        Ok(Self { number, finished: true, saved: 0, handed: 0, child, input, heard: VecDeque::new() })
     }
 
     /// Passes a Ctrl-C on.
     pub(crate) fn press(&mut self) {
+        self.send(b'c');
+    }
+
+    /// Hands over a thread of the CPU.
+    pub(crate) fn hand_thread(&mut self) {
+        self.handed += 1;
+        self.send(signals::THREAD);
+    }
+
+    fn send(&mut self, byte: u8) {
         if let Some(input) = &mut self.input {
             // One that has ended meanwhile needs none.
-            let _ = input.write_all(b"c").and_then(|()| input.flush());
+            let _ = input.write_all(&[byte]).and_then(|()| input.flush());
         }
     }
 

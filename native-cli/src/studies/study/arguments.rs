@@ -41,6 +41,12 @@ impl<'a> Machine<'a> {
         self.jobs.map_or_else(default, usize::from).min(jobs.div_ceil(ranks::count())).max(1)
     }
 
+    /// Threads of the CPU that processes divide; none where another device computes.
+    #[must_use]
+    pub(crate) fn threads(&self) -> usize {
+        if self.device.device == "cpu" { self.device.threads() } else { 0 }
+    }
+
     /// The arguments of each of so many processes: threads, memory and workers are divided among them.
     fn arguments(&self, at_once: usize) -> Vec<OsString> {
         let mut all: Vec<OsString> = vec!["--device".into(), (&self.device.device).into()];

@@ -66,7 +66,7 @@ pub(super) fn run(
         owners.extend(of_stack.iter().map(|_| stack.clone()));
         jobs.extend(of_stack);
     }
-    let ends = jobs::run(&jobs, at_once, &mut Board::new(&jobs).without_lines())?;
+    let ends = jobs::run(&jobs, at_once, machine.threads(), &mut Board::new(&jobs).without_lines())?;
     let each = jobs.into_iter().zip(ends).zip(owners);
     Ok(each.map(|((job, end), trials)| StackEnd { job, end, trials }).collect())
 }
