@@ -27,9 +27,6 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Runs the jobs in order, `at_once` at a time on each rank, and returns how each ended. A job that fails does not keep
 /// the others from going on; Ctrl-C stops all. Of so many `threads` of the CPU each job has begun with its share; those
 /// of jobs that ended, once none waits, are handed to those that go on.
-///
-/// # Errors
-/// [`Stop`] with code 1 if this program cannot be started.
 pub(crate) fn run(jobs: &[Job], at_once: usize, threads: usize, board: &mut Board) -> Result<Vec<JobEnd>, Stop> {
     activity::begin(Work::Jobs);
     let mut ends: Vec<Option<JobEnd>> = jobs.iter().map(|_| None).collect();
@@ -119,9 +116,6 @@ fn next_threads(mut held: Vec<usize>, threads: usize) -> Vec<usize> {
 }
 
 /// The error of jobs that failed, if any did; `again` says what to do.
-///
-/// # Errors
-/// [`Stop`] with the code of the first one that failed.
 pub(crate) fn check(jobs: &[Job], ends: &[JobEnd], again: &str) -> Result<(), Stop> {
     let failed: Vec<(&Job, &Stop)> = jobs
         .iter()

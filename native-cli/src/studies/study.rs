@@ -38,9 +38,6 @@ pub(crate) struct StudyPart {
 
 impl StudyPart {
     /// The pair as it was asked for, with its runs in folders below `out`.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 2 that names the pair, if it cannot be trained.
     pub(crate) fn resolve(request: &Request, pair: &Pair, out: &Path) -> Result<Self, Stop> {
         let plan = Rc::new(Plan::resolve(&pair.request(request)).map_err(|stop| {
             let message = format!("{} on {}: {}", pair.algorithm, pair.env, stop.message);
@@ -54,29 +51,23 @@ impl StudyPart {
     }
 
     /// Finds out how far the runs have come.
-    ///
-    /// # Errors
-    /// As [`PlannedRun::stage`].
     pub(crate) fn look(&mut self) -> Result<(), Stop> {
         self.stages = self.runs.iter().map(PlannedRun::stage).collect::<Result<_, _>>()?;
         Ok(())
     }
 
     /// `cartpole · ppo`
-    #[must_use]
     pub(crate) fn name(&self) -> String {
         format!("{} · {}", self.plan.setup.env.spec().name, self.plan.setup.algorithm.name)
     }
 
     /// The number of runs that have made all their steps.
-    #[must_use]
     pub(crate) fn finished(&self) -> usize {
         self.stages.iter().filter(|stage| **stage == RunStage::Finished).count()
     }
 
     /// Jobs that make what is missing, for runs that go on and for runs that begin: each kind is divided into at most
     /// so many `pieces`.
-    #[must_use]
     pub(crate) fn jobs(&self, pair: &Pair, out: &Path, common: &Common, pieces: usize) -> Vec<Job> {
         let of = |begun: bool| -> Vec<&PlannedRun> {
             let all = self.runs.iter().zip(&self.stages);
@@ -115,9 +106,6 @@ impl StudyPart {
 }
 
 /// Checks that no two parts are of one algorithm on one environment, which may be written in several ways.
-///
-/// # Errors
-/// [`Stop`] with code 2 that names the pair.
 pub(crate) fn check_apart(parts: &[StudyPart]) -> Result<(), Stop> {
     for (number, part) in parts.iter().enumerate() {
         if parts[..number].iter().any(|other| other.name() == part.name()) {
@@ -131,9 +119,6 @@ pub(crate) fn check_apart(parts: &[StudyPart]) -> Result<(), Stop> {
 }
 
 /// Refuses links in the folders of these runs, and on the way there from the folder that was named.
-///
-/// # Errors
-/// [`Stop`] with code 2 that names the link.
 pub(crate) fn check_links<'a>(parts: impl IntoIterator<Item = &'a StudyPart>, out: &Path) -> Result<(), Stop> {
     parts.into_iter().flat_map(|part| &part.runs).try_for_each(|run| {
         links::check_below(out, &run.folder)?;
@@ -144,9 +129,6 @@ pub(crate) fn check_links<'a>(parts: impl IntoIterator<Item = &'a StudyPart>, ou
 
 /// Takes the runs of these parts, so that an equal command does not make them meanwhile. Others may be at work in the
 /// same folder, with other algorithms, environments or seeds.
-///
-/// # Errors
-/// [`Stop`] with code 2 if another process has them, or the folder `out` cannot be written.
 pub(crate) fn take(parts: &[StudyPart], out: &Path) -> Result<Vec<Lock>, Stop> {
     let places = parts.iter().map(|part| {
         let setup = &part.plan.setup;
@@ -167,26 +149,16 @@ fn fnv(text: &str) -> u64 {
 }
 
 /// Checks that as many folders can be open as a part has runs.
-///
-/// # Errors
-/// As [`folder::check_descriptors`].
 pub(crate) fn check_descriptors<'a>(parts: impl IntoIterator<Item = &'a StudyPart>) -> Result<(), Stop> {
     folder::check_descriptors(parts.into_iter().map(|part| part.runs.len()).max().unwrap_or(0))
 }
 
 /// Waits for processes that still write in folders of these runs.
-///
-/// # Errors
-/// As [`PlannedRun::wait`].
 pub(crate) fn settle<'a>(parts: impl IntoIterator<Item = &'a StudyPart>) -> Result<(), Stop> {
     parts.into_iter().flat_map(|part| &part.runs).try_for_each(PlannedRun::wait)
 }
 
 /// Trains each pair with all seeds, and goes on with what is there.
-///
-/// # Errors
-/// [`Stop`] with code 2 before anything is trained, if something is to be changed in the command; with the code of the
-/// first training that failed, after the others are done.
 pub(crate) fn train(args: &TrainArgs, pairs: &[Pair]) -> Result<(), Stop> {
     if args.run.from.is_some() && pairs.len() > 1 {
         let message = "--from: the parameters of one run fit one algorithm on one environment";

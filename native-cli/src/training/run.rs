@@ -39,14 +39,8 @@ pub(crate) type Encode<'a> = Box<dyn Fn(usize) -> Result<Vec<u8>, Stop> + 'a>;
 pub(crate) trait Copied {
     /// The snapshot of one seed in parts: rows of its replay memory that are new go into segments, all else is the
     /// file.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1.
     fn parts(&self, index: usize, segments: &mut SegmentFolder) -> Result<Vec<u8>, Stop>;
     /// The snapshot of one seed as one file.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1.
     fn whole(&self, index: usize) -> Result<Vec<u8>, Stop>;
 }
 
@@ -54,9 +48,6 @@ pub(crate) trait Copied {
 pub(crate) trait Training {
     /// Runs one iteration; returns the number, from 0, of each seed that made it, and its row, with
     /// [`ENV_STEPS`](crate::metrics::ENV_STEPS). Seeds that are done make none.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1 or 3.
     fn step(&mut self) -> Result<Vec<(usize, Row)>, Stop>;
     /// Environment steps that the seed of this number, from 0, has made.
     fn steps_made(&self, index: usize) -> u64;
@@ -71,19 +62,10 @@ pub(crate) trait Training {
     /// Environment steps to make, per seed.
     fn total_steps(&self) -> u64;
     /// Everything needed to resume each of these seeds; what is small is read from the device once.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1.
     fn snapshots(&self, seeds: &[usize]) -> Result<Box<dyn Copied + '_>, Stop>;
     /// Policy, normalisers and configuration of each of these seeds, read from the device once.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1.
     fn policy_snapshots(&self, seeds: &[usize]) -> Result<Encode<'_>, Stop>;
     /// Episodes of the deterministic policy of each of these seeds, on random numbers of their own.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1 or 3.
     fn evaluate(&mut self, seeds: &[usize], played: Evaluation) -> Result<Vec<Vec<Episode>>, Stop>;
 }
 
@@ -124,9 +106,6 @@ pub struct SeedRun {
 
 impl SeedRun {
     /// A new run; `title` heads its learning curve.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1 if the metrics files cannot be written.
     pub fn create(folder: RunFolder, title: String, config: &str) -> Result<Self, Stop> {
         let log = MetricsLog::create(&folder, config)?;
         folder.remove(file::SESSION)?;
@@ -135,9 +114,6 @@ impl SeedRun {
 
     /// A run that continues at `env_steps`, where its snapshot names `segments`; newer rows of its metrics are
     /// cut, and damage to them is mended and said.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1 if the metrics files cannot be read or written.
     pub fn resume(
         folder: RunFolder,
         title: String,
@@ -172,9 +148,6 @@ impl SeedRun {
     }
 
     /// Does what follows the last snapshot of a finished run, where it was killed before that was done.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1 if a file cannot be written or deleted.
     pub fn finish(&mut self) -> Result<(), Stop> {
         self.segments.keep()?;
         self.draw()?;
@@ -182,9 +155,6 @@ impl SeedRun {
     }
 
     /// Goes back to the snapshot at `env_steps`, which names `segments`; newer rows of the metrics are cut.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1 if the metrics files cannot be read or written.
     pub fn rewind(&mut self, env_steps: u64, segments: &[Ring]) -> Result<(), Stop> {
         self.log.flush()?;
         self.segments = SegmentFolder::new(self.folder.path(), segments);
@@ -203,13 +173,11 @@ impl SeedRun {
     }
 
     /// Mean return of the last evaluation, or `None` before the first.
-    #[must_use]
     pub fn last_evaluation(&self) -> Option<f64> {
         self.history.last_evaluation()
     }
 
     /// Best mean evaluation return, or `None` before the first.
-    #[must_use]
     pub fn best(&self) -> Option<f32> {
         self.best.is_finite().then_some(self.best)
     }
@@ -217,7 +185,6 @@ impl SeedRun {
     /// The returns of its last episodes and evaluations of `episodes` each, one line; none before the first.
     ///
     /// The best of several evaluations is higher than its policy deserves, so the last one stands beside it.
-    #[must_use]
     pub fn ended_at(&self, played: Evaluation) -> Option<String> {
         let episodes = played.episodes();
         let last = self.history.last_return().map(|y| format!("return {y:.1}"));
@@ -229,7 +196,6 @@ impl SeedRun {
     }
 
     /// The line of JSON that tells how the run ended.
-    #[must_use]
     pub fn ended(&self, seed: u64, steps: u64, finished: bool) -> TrainLine {
         TrainLine::Trained {
             folder: self.folder.path().display().to_string(),
@@ -289,9 +255,6 @@ fn go_back(folder: &RunFolder, config: &str, env_steps: u64) -> Result<(MetricsL
 }
 
 /// Cuts and mends the metrics of a run as they were at `env_steps`, and says what was damaged.
-///
-/// # Errors
-/// [`Stop`] with code 1 if the metrics files cannot be read or written.
 pub(crate) fn mend(folder: &RunFolder, env_steps: u64) -> Result<(), Stop> {
     let config = crate::files::reading::read_own_text(&folder.join(file::CONFIG)).unwrap_or_default();
     go_back(folder, &String::from_utf8_lossy(&config), env_steps).map(|_| ())
@@ -307,9 +270,6 @@ pub enum End {
 }
 
 /// Trains until done or `stop_asked`, with a snapshot at the start, in between and at the end.
-///
-/// # Errors
-/// [`Stop`] with code 1 (failure) or 3 (non-finite value), with a hint how to continue from the last snapshot.
 pub(crate) fn run(
     session: &mut dyn Training,
     runs: &mut [SeedRun],

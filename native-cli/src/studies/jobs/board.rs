@@ -47,7 +47,6 @@ pub(crate) struct Board {
 
 impl Board {
     /// A table of these jobs.
-    #[must_use]
     pub(crate) fn new(jobs: &[Job]) -> Self {
         let row = |job: &Job| JobRow {
             name: job.name.chars().take(NAME).collect(),
@@ -76,7 +75,6 @@ impl Board {
     }
 
     /// Keeps the jobs' lines of JSON from being printed: the command has others.
-    #[must_use]
     pub(crate) fn without_lines(self) -> Self {
         Self { prints: false, ..self }
     }

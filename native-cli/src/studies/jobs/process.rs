@@ -40,9 +40,6 @@ pub(crate) struct JobProcess {
 
 impl JobProcess {
     /// Starts this program with the job's arguments.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1 if it cannot be started.
     pub(crate) fn start(number: usize, job: &Job, events: &Sender<JobEvent>) -> Result<Self, Stop> {
         let cannot = |error: std::io::Error| {
             Stop::failure(format!("cannot start a process for {}: {error}", job.name))

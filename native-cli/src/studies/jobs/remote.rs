@@ -16,7 +16,6 @@ pub(super) struct Remote {
 
 impl Remote {
     /// The other ranks, if there are some.
-    #[must_use]
     pub(super) fn new() -> Self {
         let team = crate::ranks::team();
         let ranks = team.as_ref().map_or(1, |team| team.count());
@@ -24,26 +23,22 @@ impl Remote {
     }
 
     /// The number of trainings that run.
-    #[must_use]
     pub(super) fn len(&self) -> usize {
         self.running.iter().map(Vec::len).sum()
     }
 
     /// True if none runs.
-    #[must_use]
     pub(super) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The rank that runs the fewest trainings, fewer than `most`.
-    #[must_use]
     pub(super) fn free(&self, most: usize) -> Option<usize> {
         let others = (1..self.running.len()).filter(|rank| self.running[*rank].len() < most);
         others.min_by_key(|rank| self.running[*rank].len())
     }
 
     /// The number of trainings of a rank.
-    #[must_use]
     pub(super) fn of(&self, rank: usize) -> usize {
         self.running[rank].len()
     }
@@ -64,7 +59,6 @@ impl Remote {
     }
 
     /// The next thing that has happened, if any has.
-    #[must_use]
     pub(super) fn receive(&mut self) -> Option<JobReport> {
         let (rank, bytes) = self.team.as_ref()?.receive()?;
         let (report, _) = read::<JobReport>(&bytes)?;

@@ -35,14 +35,12 @@ impl<'a> Machine<'a> {
 
     /// The number of processes beside each other on each rank, of so many that there are on all: as asked for,
     /// otherwise one per thread of the CPU, and one on a GPU.
-    #[must_use]
     pub(crate) fn at_once(&self, jobs: usize) -> usize {
         let default = || if self.device.device == "cpu" { self.device.threads() } else { 1 };
         self.jobs.map_or_else(default, usize::from).min(jobs.div_ceil(ranks::count())).max(1)
     }
 
     /// Threads of the CPU that processes divide; none where another device computes.
-    #[must_use]
     pub(crate) fn threads(&self) -> usize {
         if self.device.device == "cpu" { self.device.threads() } else { 0 }
     }
@@ -81,7 +79,6 @@ pub(crate) struct Common {
 
 impl Common {
     /// The arguments of a `train`, of which `at_once` processes run beside each other.
-    #[must_use]
     pub(crate) fn of(args: &TrainArgs, at_once: usize) -> Self {
         let mut settings: Vec<OsString> = Vec::new();
         if let Some(config) = &args.config {
@@ -100,7 +97,6 @@ impl Common {
     }
 
     /// These settings, as arguments, for processes of which `at_once` run beside each other.
-    #[must_use]
     pub(crate) fn with(settings: Vec<OsString>, machine: Machine<'_>, at_once: usize) -> Self {
         Self { settings, machine: machine.arguments(at_once.max(1)) }
     }
@@ -116,7 +112,6 @@ impl Common {
     }
 
     /// Begins runs with these seeds in `place`.
-    #[must_use]
     pub(crate) fn begin(&self, pair: &Pair, seeds: &[u64], place: &Path) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = vec!["train".into(), (&pair.algorithm).into()];
         arguments.extend(["--env".into(), (&pair.env).into()]);
@@ -128,7 +123,6 @@ impl Common {
     }
 
     /// Goes on with the runs in these folders.
-    #[must_use]
     pub(crate) fn resume(&self, folders: &[&PathBuf]) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = vec!["train".into(), "--resume".into()];
         arguments.extend(folders.iter().map(|folder| folder.as_os_str().to_owned()));

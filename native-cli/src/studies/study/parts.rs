@@ -17,7 +17,6 @@ pub(crate) struct Pair {
 
 impl Pair {
     /// The request with this pair in the place of its lists.
-    #[must_use]
     pub(crate) fn request(&self, request: &Request) -> Request {
         let (algorithm, env) = (Some(self.algorithm.clone()), Some(self.env.clone()));
         Request { flags: RunSettings { algorithm, env, ..request.flags.clone() }, ..request.clone() }
@@ -26,9 +25,6 @@ impl Pair {
 
 /// All pairs of the algorithms and environments that a request names, environment by environment; none where one of
 /// the two is not named.
-///
-/// # Errors
-/// [`Stop`] with code 2 if a list has an empty part or names something twice, or a file or a value cannot be read.
 pub(crate) fn pairs(request: &Request) -> Result<Vec<Pair>, Stop> {
     let run = request.run()?;
     let (Some(algorithms), Some(envs)) = (&run.algorithm, &run.env) else { return Ok(Vec::new()) };

@@ -12,7 +12,6 @@ use crate::text::columns::aligned;
 
 /// The lines of the table: for each part its runs, and the mean of their scores with a 95 % bootstrap interval. Scores
 /// are those of `compare`: below the table is what they are on each environment.
-#[must_use]
 pub(crate) fn table(parts: &[StudyPart]) -> Vec<String> {
     let experiment = |part: &StudyPart| {
         let folders = part.runs.iter().map(|run| run.folder.as_path());

@@ -6,7 +6,6 @@ use crate::text::program;
 use crate::text::quote::shell_quote;
 
 /// `quickstudy train --resume DIR…` for these runs.
-#[must_use]
 pub(crate) fn resume_command<'a>(runs: impl IntoIterator<Item = &'a SeedRun>) -> String {
     let mut command = format!("{} train --resume", program::name());
     for run in runs {

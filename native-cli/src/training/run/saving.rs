@@ -100,9 +100,6 @@ pub(super) fn save_changed(
 }
 
 /// Writes the first snapshots of runs that have none.
-///
-/// # Errors
-/// [`Stop`] with code 1 if a file cannot be written, or the device fails.
 pub(crate) fn save_first(session: &dyn Training, runs: &mut [SeedRun]) -> Result<(), Stop> {
     let all: Vec<Changed> = (0..runs.len()).map(|index| Changed { index, stays: false }).collect();
     save(session, runs, Keep::Last, &all)

@@ -11,9 +11,6 @@ use crate::outcome::Stop;
 use toml::Table;
 
 /// Writes that the run in this folder goes on, with the settings of its configuration.
-///
-/// # Errors
-/// [`Stop`] with code 1 if the file cannot be written.
 pub(super) fn begin(folder: &RunFolder) -> Result<(), Stop> {
     let there = read(folder);
     let start = start(folder, began(&there));
@@ -21,9 +18,6 @@ pub(super) fn begin(folder: &RunFolder) -> Result<(), Stop> {
 }
 
 /// Writes that the run in this folder has ended, unless it is there already.
-///
-/// # Errors
-/// [`Stop`] with code 1 if the file cannot be written.
 pub(super) fn end(folder: &RunFolder) -> Result<(), Stop> {
     let there = read(folder);
     let mut bytes = start(folder, began(&there));
