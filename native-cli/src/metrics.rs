@@ -14,11 +14,10 @@ pub(crate) mod history;
 mod lost;
 pub(crate) mod mend;
 pub(crate) mod meta_test;
-mod names;
+pub(crate) mod names;
 pub(crate) mod rows;
 mod sides;
 pub(crate) mod tfevents;
-pub(crate) mod titles;
 
 use crate::files::{atomic, cannot, disk, hint_for};
 use crate::folder::{RunFolder, cannot_keep, file};

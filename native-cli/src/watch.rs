@@ -5,7 +5,6 @@
 //! environments of a program of one's own, plays.
 
 mod answer;
-mod close;
 mod facts;
 mod film;
 mod guard;

@@ -4,14 +4,11 @@
 
 pub(crate) mod csv;
 pub(crate) mod document;
-pub(crate) mod efficiency;
 pub(crate) mod forest;
-pub(crate) mod improvement;
 pub(crate) mod json;
 pub(crate) mod latex;
 pub(crate) mod markdown;
 pub(crate) mod picture;
-pub(crate) mod profile;
 pub(crate) mod references;
 pub(crate) mod suite;
 pub(crate) mod task;
@@ -21,7 +18,7 @@ pub(crate) mod text;
 use crate::outcome::Stop;
 use crate::results::experiments::Experiment;
 use crate::statistics::bootstrap::{Estimate, estimate};
-use improvement::probability;
+use crate::statistics::mean;
 use suite::Suite;
 use task::Task;
 
@@ -129,4 +126,36 @@ fn improvement(tasks: &[Task], x: usize, y: usize, resamples: usize) -> Option<I
     let found = estimate(&[&mine, &others], resamples, |all| vec![probability(&all[0], &all[1])]);
     let probability = found.into_iter().next().filter(|_| !shared.is_empty())?;
     Some(Improvement { method: x, over: y, tasks: shared, probability })
+}
+
+/// The probability that a run of `x` has a higher score than one of `y`, averaged over environments: the statistic U of
+/// Mann and Whitney over the number of pairs, ties counting half, as rliable's `probability_of_improvement`.
+pub(crate) fn probability(x: &[Vec<f64>], y: &[Vec<f64>]) -> f64 {
+    let chances: Vec<f64> = x.iter().zip(y).map(|(x, y)| chance(x, y)).collect();
+    mean(&chances)
+}
+
+/// The share of pairs in which the first is higher.
+fn chance(x: &[f64], y: &[f64]) -> f64 {
+    let mut sorted = y.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let doubled =
+        |score: &f64| sorted.partition_point(|other| other < score) + sorted.partition_point(|other| other <= score);
+    x.iter().map(doubled).sum::<usize>() as f64 / (2 * x.len() * y.len()) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ties_count_half_and_environments_alike() {
+        assert_eq!(chance(&[3.0, 4.0], &[1.0, 2.0]), 1.0);
+        // Of six pairs, 2 > 1 twice, 2 = 2 twice.
+        assert_eq!(chance(&[2.0, 2.0], &[1.0, 2.0, 3.0]), 0.5);
+        assert_eq!(chance(&[500.0; 4], &[500.0; 7]), 0.5);
+        let (x, y) = (vec![vec![1.0, 5.0], vec![9.0]], vec![vec![2.0, 3.0], vec![4.0, 5.0]]);
+        assert_eq!(probability(&x, &y), 0.75);
+        assert_eq!(probability(&y, &x), 0.25);
+    }
 }

@@ -1,15 +1,14 @@
 //! Run folders as experiments: which folders hold the same run, which runs share a line, and what the line is called.
 
-mod collection;
-mod returns;
 mod run;
 
+use crate::folder::{file, find_runs};
+use crate::metrics::{self, EPISODE_RETURN, EVAL_RETURN};
 use crate::outcome::Stop;
-pub(crate) use collection::collect;
-pub(crate) use returns::returns;
 pub(crate) use run::believe_snapshot;
 pub(crate) use run::{Run, unique};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+use std::path::PathBuf;
 use toml::{Table, Value};
 
 /// Names of an experiment, which come first in a label and without their key.
@@ -169,6 +168,38 @@ pub(crate) fn show(value: &Value) -> String {
         shown.push('…');
     }
     shown
+}
+
+/// Reads all runs in these folders, as [`Run::read`] and [`unique`], and returns them with notes.
+pub(crate) fn collect(folders: &[PathBuf], over: &str, metrics: &[String]) -> Result<(Vec<Run>, Vec<String>), Stop> {
+    let mut found = Vec::new();
+    let mut seen = HashSet::new();
+    for folder in folders {
+        // However a folder is named, it is there once.
+        let new = |found: &PathBuf| seen.insert(found.canonicalize().unwrap_or_else(|_| found.clone()));
+        found.extend(find_runs(folder)?.into_iter().filter(new));
+    }
+    let runs = found.iter().map(|folder| Run::read(folder, over, metrics)).collect::<Result<Vec<_>, _>>()?;
+    unique(runs, &|folder| metrics::Table::read(&folder.join(file::CSV)))
+}
+
+/// Returns the metric of returns that all runs on an environment have, and a note where only some have evaluations.
+/// `verb` has the forms of what is done with them, such as `drawn` and `draws`.
+pub(crate) fn returns(all: &[Experiment], env: Option<&Value>, verb: [&str; 2]) -> (&'static str, Option<String>) {
+    let runs = || all.iter().filter(|one| one.env() == env).flat_map(|one| &one.runs);
+    let evaluated = runs().filter(|run| !run.curve(EVAL_RETURN).is_empty()).count();
+    let has_points = |run: &&Run| run.curves.iter().any(|(_, points)| !points.is_empty());
+    let measured = runs().filter(has_points).count();
+    if evaluated > 0 && evaluated == measured {
+        return (EVAL_RETURN, None);
+    }
+    let on = env.map_or_else(String::new, |env| format!(" on {}", show(env)));
+    let [done, does] = verb;
+    let note = format!(
+        "note: {evaluated} of {measured} runs{on} have evaluations, so returns of training are {done}; \
+         --metric {EVAL_RETURN} {does} those"
+    );
+    (EPISODE_RETURN, (evaluated > 0).then_some(note))
 }
 
 #[cfg(test)]

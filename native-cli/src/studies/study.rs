@@ -5,17 +5,24 @@
 
 pub(crate) mod arguments;
 pub(crate) mod parts;
-pub(crate) mod summary;
 
 use crate::files::lock::Lock;
 use crate::folder::{self, default_name, links};
+use crate::metrics::ENV_STEPS;
 use crate::outcome::Stop;
 use crate::ranks::job::{Job, JobEnd};
+use crate::results::comparison::task::Task;
+use crate::results::comparison::tasks::tasks;
+use crate::results::experiments::{Experiment, Run};
+use crate::results::score::phrase;
 use crate::settings::request::{Plan, Request};
 use crate::settings::values::{Kind as _, Seeds};
+use crate::statistics::aggregate::Aggregate;
+use crate::statistics::{NONE, interval_text};
 use crate::studies::jobs::{self, Board};
 use crate::studies::planned_run::{PlannedRun, RunStage};
 use crate::terminal::output::{self, say};
+use crate::text::columns::aligned;
 use crate::text::program;
 use crate::text::quote::shell_quote;
 use crate::training::args::TrainArgs;
@@ -197,7 +204,7 @@ pub(crate) fn train(args: &TrainArgs, pairs: &[Pair]) -> Result<(), Stop> {
     say(&headline(&parts, &jobs, (at_once * ranks::count()).min(jobs.len().max(1)), &out));
     let ends = jobs::run(&jobs, at_once, Machine::of(args).threads(), &mut Board::new(&jobs))?;
     parts.iter_mut().try_for_each(StudyPart::look)?;
-    summary::table(&parts).iter().for_each(|line| say(line));
+    summary(&parts).iter().for_each(|line| say(line));
     jobs::check(&jobs, &ends, "the same command tries again what is missing")?;
     if ends.iter().any(|end| matches!(end, JobEnd::Stopped)) {
         say("stopped; the same command goes on with what is missing");
@@ -219,4 +226,35 @@ fn headline(parts: &[StudyPart], jobs: &[Job], at_once: usize, out: &Path) -> St
         shell_quote(out),
         plural(jobs.len(), "training"),
     )
+}
+
+/// The lines of the table: for each part its runs, and the mean of their scores with a 95 % bootstrap interval. Scores
+/// are those of `compare`: below the table is what they are on each environment.
+pub(crate) fn summary(parts: &[StudyPart]) -> Vec<String> {
+    let experiment = |part: &StudyPart| {
+        let folders = part.runs.iter().map(|run| run.folder.as_path());
+        let runs: Vec<Run> = folders.filter_map(|folder| Run::read(folder, ENV_STEPS, &[]).ok()).collect();
+        Experiment { config: runs.first().map(|run| run.config.clone()).unwrap_or_default(), runs }
+    };
+    let (begun, places): (Vec<Experiment>, Vec<usize>) =
+        parts.iter().map(experiment).zip(0..).filter(|(one, _)| !one.runs.is_empty()).unzip();
+    let mut notes = Vec::new();
+    // A study in which nothing was measured has no scores.
+    let tasks = tasks(&begun, &places, parts.len(), None, &mut notes).unwrap_or_default();
+    let head = ["environment", "algorithm", "runs", "score", "95 % interval"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    for (place, part) in parts.iter().enumerate() {
+        let setup = &part.plan.setup;
+        let mut scores = tasks.iter().map(|task| task.at_budget(place));
+        let mean = scores.find_map(|scores| scores.statistic(Aggregate::Mean));
+        let value = mean.map_or_else(|| NONE.to_owned(), |mean| format!("{:.2}", mean.value));
+        let interval = interval_text(mean.and_then(|mean| mean.interval), 2);
+        let runs = format!("{} of {}", part.finished(), part.runs.len());
+        rows.push(vec![setup.env.spec().name.clone(), setup.algorithm.name.to_owned(), runs, value, interval]);
+    }
+    let mut lines = aligned(&rows, |column| column >= 2);
+    let score = |task: &Task| format!("score on {}: {}", task.name, phrase(&task.metric, task.budget.steps));
+    lines.extend(tasks.iter().map(score));
+    lines.extend(notes);
+    lines
 }

@@ -4,7 +4,7 @@ use crate::curve::{self, Plot, Series};
 use crate::json::plot::PlotLine;
 use crate::json::{VERSION, ends, finite};
 use crate::metrics::ENV_STEPS;
-use crate::metrics::titles::axis_title;
+use crate::metrics::names::axis_title;
 use crate::outcome::Stop;
 use crate::pictures::format::Format;
 use crate::results::comparison::tasks;

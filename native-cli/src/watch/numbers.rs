@@ -3,8 +3,8 @@
 use crate::folder::file;
 use crate::metrics::ENV_STEPS;
 use crate::metrics::history::Points;
+use crate::metrics::names::axis_title;
 use crate::metrics::rows::{Line, Lines, TextRow};
-use crate::metrics::titles::axis_title;
 use serde_json::{Map, Value, json};
 use std::fs::File;
 use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};

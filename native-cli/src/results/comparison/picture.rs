@@ -5,7 +5,7 @@ use super::document::title;
 use super::forest::Forest;
 use super::suite::{Suite, Summary};
 use crate::curve::{Plot, Series, draw_panels};
-use crate::metrics::titles::axis_title;
+use crate::metrics::names::axis_title;
 use crate::outcome::Stop;
 use crate::pictures::sheet::Sheet;
 use crate::statistics::aggregate::Aggregate;

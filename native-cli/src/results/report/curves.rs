@@ -3,7 +3,7 @@
 use super::ReportPage;
 use super::page;
 use crate::curve::{self, Plot, Series};
-use crate::metrics::titles::axis_title;
+use crate::metrics::names::axis_title;
 use crate::results::experiments;
 use crate::results::score::phrase;
 use crate::text::markup::escaped;
