@@ -1,11 +1,7 @@
 //! A GPU that is lost while the command line trains: the run goes on by itself.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy::keep::Keep;
-use quickstudy::provenance;
-use quickstudy::recover::{RecordedSession, Reopen};
-use quickstudy::run::{End, Pace, SeedRun};
-use quickstudy::run_folder::{RunFolder, file, read_snapshot};
+use quickstudy::internals::{End, Keep, Pace, RecordedSession, Reopen, RunFolder, SeedRun, file, read_snapshot, record_device};
 use quickstudy_core::train::{Evaluation, Layer, Session, Setup};
 use quickstudy_core::{Device, env};
 use quickstudy_gpu::{Gpu, GpuOptions};
@@ -31,7 +27,7 @@ fn start(dir: &Path, device: &Device) -> RecordedSession {
     let session = Session::new(device, &setup()).unwrap();
     let run = |seed: &u64| {
         let folder = RunFolder::create(&dir.join(format!("s{seed}"))).unwrap();
-        provenance::record(&folder, &device.caps().name, 1, 0).unwrap();
+        record_device(&folder, &device.caps().name, 1, 0).unwrap();
         SeedRun::create(folder, "a run".into(), "").unwrap()
     };
     let runs = session.setup().seeds.iter().map(run).collect();
