@@ -52,6 +52,7 @@ pub mod internals {
     pub use crate::files::disk::abort_at;
     pub use crate::folder::provenance::record as record_device;
     pub use crate::folder::{RunFolder, file, read_snapshot};
+    pub use crate::machine::device::Reopen;
     pub use crate::metrics::history::History;
     pub use crate::metrics::{MetricsLog, Table};
     pub use crate::results::comparison::references::REFERENCES;
@@ -60,6 +61,6 @@ pub mod internals {
     pub use crate::settings::parse::{count, seeds, setting};
     pub use crate::settings::run_settings::RunSettings;
     pub use crate::text::numbers::grouped;
-    pub use crate::training::recover::{RecordedSession, Reopen};
+    pub use crate::training::recover::RecordedSession;
     pub use crate::training::run::{End, Pace, SeedRun};
 }
