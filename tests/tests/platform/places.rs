@@ -106,7 +106,7 @@ fn an_algorithm_is_named_in_its_places_and_nowhere_else() {
     let mut wrong = Vec::new();
     for def in ALGORITHMS {
         let room = room_of(&rooms, def);
-        let family = format!("{}/mod.rs", room.family);
+        let family = format!("{}.rs", room.family);
         let of = |file: &String| says(&texts[file], def.name) || *file == family && says(&texts[file], &room.module);
         let found: Vec<&String> = texts.keys().filter(|file| of(file) && !room.has(file)).collect();
         let mut places = vec![family.as_str(), PAGE, WRITTEN];

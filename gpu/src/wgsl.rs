@@ -214,7 +214,7 @@ fn header(module: &mut String, graph: &Graph, uses: &Uses, bindings: &[(usize, b
             _ = writeln!(module, "var<private> literal{k}: array<u32, {n}> = array<u32, {n}>({list});");
         }
     }
-    module.push_str(include_str!("library.wgsl"));
+    module.push_str(include_str!("wgsl/library.wgsl"));
     for n in &uses.permutations {
         permutation(module, *n);
     }
