@@ -61,8 +61,8 @@ mod time_limit;
 
 pub use builtin::tabular_mdp::{Tables, TabularMdp};
 pub use builtin::{
-    Parameter, acrobot, bandit, builtin, builtin_names, builtin_parameters, cartpole, dark_room, grid_world, key_door,
-    mountain_car, mountain_car_continuous, pendulum, point, tabular_mdp,
+    Parameter, acrobot, bandit, builtin, builtin_names, builtin_parameters, cartpole, dark_room, find, grid_world,
+    key_door, mountain_car, mountain_car_continuous, pendulum, point, tabular_mdp,
 };
 #[cfg(feature = "bodies")]
 pub use builtin::{guest_names, inverted_double_pendulum, inverted_pendulum, locomotion, machines, reacher};
@@ -84,7 +84,7 @@ pub use module::{Module, add_module};
 pub use real::{Bits, Constant, Mask, Real, StepPart};
 pub use scene::{Color, Scene, Shape};
 pub use spec::{ActionForm, ActionSpace, Choice, Classes, Dim, EnvSpec, Goal};
-pub use time_limit::{TIME_LIMIT, find};
+pub use time_limit::TIME_LIMIT;
 pub(crate) use time_limit::{own_name, time_limit};
 
 /// The outcome of a step.

@@ -4,23 +4,18 @@ mod bind;
 mod loops;
 mod number;
 mod pack;
+mod spot;
 
 use quickstudy_core::program::{Kernel, KernelSchedule, Kind, Plan};
 use quickstudy_core::{Error, Result};
 
+use crate::limits::KernelLimits;
 use crate::wgsl::{self, Pass, Shader};
-use bind::{Bindings, Frame, Spot};
+use bind::{Bindings, Frame};
 pub(crate) use number::Number;
-use pack::{Key, Packs};
-
-/// A buffer of a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Home {
-    /// Bound for a run.
-    Arg(usize),
-    /// The program's own.
-    Own(usize),
-}
+use pack::Packs;
+pub(crate) use spot::Home;
+use spot::{Key, Spot, Write};
 
 /// A dispatch.
 #[derive(Debug)]
@@ -88,34 +83,6 @@ pub(crate) struct Compiled {
     pub longest: usize,
 }
 
-/// The limits of a kernel on a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KernelLimits {
-    /// Storage buffers that it may bind.
-    pub bindings: usize,
-    /// Words of a buffer that it binds.
-    pub words: usize,
-    /// Iterations of loops that one invocation may make. Rows' loops are run in several dispatches beyond it,
-    /// long products and sums in more slices, and what cannot be divided is an error: some drivers end longer
-    /// loops without a word (Mesa's after 65,535).
-    pub trips: usize,
-    /// Share the operands of large products in workgroup memory. Where workgroups run on a processor, their barriers
-    /// cost more than that saves.
-    pub tiled: bool,
-}
-
-impl Default for KernelLimits {
-    /// WebGPU's default, and what a graphics card does within some milliseconds.
-    fn default() -> Self {
-        KernelLimits { bindings: 8, words: 1 << 25, trips: 1 << 22, tiled: true }
-    }
-}
-
-impl KernelLimits {
-    /// Mesa's software adapter ends every loop of an invocation after 65,535 iterations in all, without a word.
-    pub const SOFTWARE_TRIPS: usize = 60_000;
-}
-
 /// Steps of a plan.
 ///
 /// # Errors
@@ -174,13 +141,6 @@ struct Compiler<'a> {
     /// The program's own buffer that holds partial sums between the dispatches of a kernel.
     scratch: Option<usize>,
     compiled: Compiled,
-}
-
-/// A value to write, where, and the loop level whose step selects the row of a stacked output.
-type Write = (quickstudy_core::tensor::NodeId, Spot, Option<usize>);
-
-fn fault<T>(what: &str) -> Result<T> {
-    Err(Error::Device(format!("fault in the plan: {what}")))
 }
 
 /// Number of buffers of these writes and one more.

@@ -1,61 +1,39 @@
 //! Kernels of a plan as WGSL.
 //!
-//! `emit` writes an element of a value as statements; `contract`, `moves` and `scalar` hold its operations. On it stand
-//! this file (an invocation per element, or per row of a call), `rowwise` (loops), `reduce` (long sums: a workgroup per
-//! result), `matmul` (a 4×4 block per invocation), `tiled` (large products; not on software adapters, whose barriers
-//! are slow) and `split`. Storage is declared as u32 and bitcast, because slots hold either type. Numbers that a shader
-//! compiler may refuse as constants (infinities, NaN, subnormals) are combined with a run-time zero.
+//! `emit` writes an element of a value as statements; `contract`, `moves` and `scalar` hold its operations, and
+//! `results` stores it. On these stand this file (an invocation per element, or per row of a call), `rowwise` (loops),
+//! `reduce` (long sums: a workgroup per result), `matmul` (a 4×4 block per invocation), `tiled` (large products; not on
+//! software adapters, whose barriers are slow) and `split`. Storage is declared as u32 and bitcast, because slots hold
+//! either type. Numbers that a shader compiler may refuse as constants (infinities, NaN, subnormals) are combined with a
+//! run-time zero.
 
 mod contract;
 mod emit;
 mod index;
 mod inner_loop;
 mod matmul;
+mod memory;
 mod moves;
 mod reduce;
+mod results;
 mod rowwise;
 mod scalar;
 mod split;
 mod tiled;
 
-use std::collections::HashMap;
 use std::fmt::Write;
 
 use quickstudy_core::program::{Kernel, Kind};
 use quickstudy_core::tensor::{Graph, NodeId, Op};
 use quickstudy_core::{DType, Error, Result};
 
-pub(crate) use emit::Leaf;
 use emit::{Emitter, Uses};
 use index::Ix;
+pub(crate) use memory::{Leaf, Memory, Words};
+use results::{Code, DIMENSION, GROUP, results, write};
 pub(crate) use rowwise::RowLoop;
 
-use crate::compile::KernelLimits;
-
-/// Invocations of a workgroup.
-pub(crate) const GROUP: usize = 256;
-/// Workgroups along one dimension at most.
-const DIMENSION: usize = 65_535;
-
-/// Where a value is: the words of a bound buffer from `first` on, in row-major order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Words {
-    /// Number of the buffer's binding.
-    pub binding: usize,
-    /// The value's first word.
-    pub first: usize,
-}
-
-/// Where values of a kernel are: the memory behind its reads, and the bindings that it writes.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Memory {
-    /// The memory of each node that is read.
-    pub leaves: HashMap<NodeId, Leaf>,
-    /// For each write: where to, and the loop level whose step selects the row of a stacked output.
-    pub writes: Vec<(NodeId, Words, Option<usize>)>,
-    /// Bindings that are written.
-    pub written: Vec<bool>,
-}
+use crate::limits::KernelLimits;
 
 /// A compute shader.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,9 +57,6 @@ pub(crate) struct Pass {
     /// Words that it writes.
     pub moved: usize,
 }
-
-/// Code of a dispatch: what belongs before its entry point, and its number of workgroups.
-type Code = (String, usize);
 
 /// The shaders of a Map, Reduce or MatMul, and how many words of scratch they share.
 ///
@@ -108,7 +83,10 @@ pub(crate) fn passes(
         (Kind::MatMul, Some(product)) => {
             let of = matmul::MatMulWork::of(&emitter, product, limits);
             (slices, heads) = (of.slices, vec![product]);
-            matmul::emit(&mut emitter, kernel, memory, &of)
+            match of.tile {
+                Some(tile) => tiled::emit(&mut emitter, kernel, memory, &of, tile),
+                None => matmul::emit(&mut emitter, kernel, memory, &of),
+            }
         }
         _ => map(&mut emitter, kernel, memory),
     };
@@ -261,17 +239,6 @@ fn map(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory) -> Code {
     (String::new(), space.div_ceil(GROUP))
 }
 
-/// Compute and store all that belongs to an index of the kernel's space.
-fn results(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory, item: &Ix) {
-    let mut stores = Vec::new();
-    for (node, to, row) in &memory.writes {
-        elements(emitter, kernel, *node, item, |at, x, guard| stores.push((*node, *to, *row, at, x, guard)));
-    }
-    for (node, to, row, at, x, guard) in stores {
-        write(emitter, node, (to, row), &at, &x, guard.as_deref());
-    }
-}
-
 /// One dispatch that copies values of any shapes to where the writes say.
 ///
 /// # Errors
@@ -291,116 +258,4 @@ pub(crate) fn copies(graph: &Graph, memory: &Memory, scalars: usize) -> Result<P
     }
     let moved = memory.writes.iter().map(|w| len(w.0)).sum();
     pass(emitter, (String::new(), most.div_ceil(GROUP)), scalars, moved)
-}
-
-/// Compute and store all that follows a product or reductions, whose values at this index are in variables.
-fn after(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory, known: &[(NodeId, String)], item: &Ix) {
-    let graph = emitter.graph;
-    for (node, name) in known {
-        let shape = &graph.nodes[*node as usize].shape;
-        let at = emitter.unflat(shape, item);
-        emitter.same(shape, &at, item);
-        emitter.know(*node, &at, name);
-    }
-    for (node, ..) in &memory.writes {
-        let node = &graph.nodes[*node as usize];
-        let of = if node.op == Op::Store { &graph.nodes[node.src[2] as usize].shape } else { &node.shape };
-        if of.iter().product::<usize>() == kernel.space.iter().product::<usize>() {
-            let at = emitter.unflat(of, item);
-            emitter.same(of, &at, item);
-        }
-    }
-    results(emitter, kernel, memory, item);
-}
-
-/// Store partial results of a slice, to be joined by the next dispatch.
-fn partial(emitter: &mut Emitter<'_>, memory: &Memory, known: &[(NodeId, String)], index: &Ix, stride: usize) {
-    let scratch = memory.written.len();
-    emitter.written.insert(scratch);
-    for (i, (node, name)) in known.iter().enumerate() {
-        let to = emitter.add(index, &Ix::Known(i * stride));
-        let float = emitter.graph.nodes[*node as usize].dtype == DType::F32;
-        let word = if float { format!("bitcast<u32>({name})") } else { name.clone() };
-        emitter.line(&format!("b{scratch}[{to}] = {word};"));
-    }
-}
-
-/// The elements of a written value that belong to an invocation: where they go, their values, and on which condition.
-fn elements(
-    emitter: &mut Emitter<'_>,
-    kernel: &Kernel,
-    node: NodeId,
-    item: &Ix,
-    mut each: impl FnMut(Vec<Ix>, String, Option<String>),
-) {
-    let graph = emitter.graph;
-    let shape = &graph.nodes[node as usize].shape;
-    match (&graph.nodes[node as usize].op, &kernel.operands) {
-        (Op::Store, _) if kernel.nodes.contains(&node) => {
-            let src = &graph.nodes[node as usize].src;
-            let at = emitter.unflat(&graph.nodes[src[2] as usize].shape, item);
-            let axis = graph.nodes[src[1] as usize].shape.len() - 1;
-            let index = emitter.value(src[1], &at[..=axis]);
-            let x = emitter.value(src[2], &at);
-            let mut to = at;
-            to[axis] = if shape[axis] == 1 { Ix::Known(0) } else { Ix::var(&index) };
-            each(to, x, Some(format!("{index} < {}u", shape[axis])));
-        }
-        (Op::Concat { axis }, Some(operands)) if kernel.nodes.contains(&node) => {
-            let size = |s: &NodeId| graph.nodes[*s as usize].shape[*axis];
-            let src = &graph.nodes[node as usize].src;
-            let first: usize = src[..operands.start].iter().map(size).sum();
-            let mut part = shape.clone();
-            part[*axis] = src[operands.clone()].iter().map(size).sum();
-            let mut at = emitter.unflat(&part, item);
-            let single = (operands.len() == 1).then(|| emitter.value(src[operands.start], &at));
-            at[*axis] = emitter.add(&at[*axis].clone(), &Ix::Known(first));
-            let x = match single {
-                Some(x) => x,
-                None => emitter.concat(node, *axis, operands.clone(), &at),
-            };
-            each(at, x, None);
-        }
-        _ if kernel.nodes.iter().any(|id| matches!(graph.nodes[*id as usize].op, Op::Call(_))) => {
-            let (rows, width) = shape.split_at(shape.len() - 1);
-            let at = emitter.unflat(rows, item);
-            for i in 0..width[0] {
-                let at: Vec<Ix> = at.iter().cloned().chain([Ix::Known(i)]).collect();
-                let x = emitter.value(node, &at);
-                each(at, x, None);
-            }
-        }
-        _ => {
-            let at = emitter.unflat(shape, item);
-            let x = emitter.value(node, &at);
-            each(at, x, None);
-        }
-    }
-}
-
-/// Store an element.
-fn write(
-    emitter: &mut Emitter<'_>,
-    node: NodeId,
-    (to, row): (Words, Option<usize>),
-    at: &[Ix],
-    x: &str,
-    guard: Option<&str>,
-) {
-    let graph = emitter.graph;
-    let shape = &graph.nodes[node as usize].shape;
-    let mut flat = emitter.flat(shape, at);
-    if let Some(level) = row {
-        let len: usize = shape.iter().product();
-        emitter.levels = emitter.levels.max(level + 1);
-        let step = Ix::var(&emitter.bind(format!("step{level}.x")));
-        let first = emitter.times(&step, len);
-        flat = emitter.add(&first, &flat);
-    }
-    let place = emitter.stored(to, &flat);
-    let word = if graph.nodes[node as usize].dtype == DType::F32 { format!("bitcast<u32>({x})") } else { x.to_owned() };
-    match guard {
-        Some(guard) => emitter.line(&format!("if ({guard}) {{ {place} = {word}; }}")),
-        None => emitter.line(&format!("{place} = {word};")),
-    }
 }

@@ -175,6 +175,26 @@ pub fn builtin(name: &str) -> Result<EnvDef> {
     given.limited(make(&given)?)
 }
 
+/// The environment of that name: one of `others`, or a built-in one. Behind its name, and a colon, each takes
+/// `time_limit`.
+///
+/// # Errors
+/// As [`builtin`].
+pub fn find(name: &str, others: &[EnvDef]) -> Result<EnvDef> {
+    if let Some(env) = others.iter().find(|env| env.spec().name == name) {
+        return Ok(env.clone());
+    }
+    for env in others {
+        // A name that has parameters already goes on with a comma.
+        let own = env.spec().name.as_str();
+        let next = if own.contains(':') { ',' } else { ':' };
+        if let Some(text) = name.strip_prefix(own).and_then(|rest| rest.strip_prefix(next)) {
+            return parse(own, Some(text), &[time_limit::parameter(env.spec().horizon)])?.limited(env.clone());
+        }
+    }
+    builtin(name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
