@@ -16,7 +16,9 @@ pub use contract::{
     Relation, StateEntry, Statistics, Together, Training, merge_steps, update_parameters,
 };
 use contract::{Count, RunningEpisodes};
-pub(crate) use contract::{MOMENTS, RowAlgorithms, resized};
+pub(crate) use contract::{MOMENTS, RowAlgorithms, presets, resized};
+#[cfg(target_arch = "wasm32")]
+pub(crate) use contract::{bare, text};
 pub use off_policy::*;
 pub use on_policy::*;
 pub use search::*;

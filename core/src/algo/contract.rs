@@ -7,6 +7,7 @@ mod episodes;
 mod groups;
 mod learned;
 mod numbers;
+mod preset_text;
 mod row_algorithms;
 mod statistics;
 mod together;
@@ -21,6 +22,9 @@ pub use groups::ParameterGroups;
 pub use learned::{Course, Learned};
 pub(crate) use numbers::MOMENTS;
 pub use numbers::{Numbers, Relation};
+pub(crate) use preset_text::presets;
+#[cfg(target_arch = "wasm32")]
+pub(crate) use preset_text::{bare, text};
 pub(crate) use row_algorithms::RowAlgorithms;
 pub use statistics::{Statistics, merge_steps};
 pub use together::Together;

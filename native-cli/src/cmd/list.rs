@@ -92,7 +92,7 @@ fn results(args: &ListArgs) -> Result<Vec<ListLine>, Stop> {
                 }
             }
             ListPart::Presets => {
-                lines.extend(presets()?.iter().map(|preset| ListLine::preset(preset, origin(preset.text))));
+                lines.extend(presets()?.into_iter().map(ListLine::preset));
             }
             ListPart::Settings => {
                 let asked = |def: &&AlgorithmDef| args.algorithm.as_ref().is_none_or(|name| def.name == name);
@@ -180,7 +180,7 @@ fn section(part: ListPart) -> Result<Vec<String>, Stop> {
                 if preset.name.chars().count() > LONG_NAME {
                     out.push(std::mem::take(&mut name));
                 }
-                out.extend(row(name, steps, origin(preset.text)));
+                out.extend(row(name, steps, preset.origin));
             }
             out.push("those with a version are for Gymnasium's: --env gymnasium:CartPole-v1".to_owned());
         }
@@ -277,25 +277,6 @@ pub(crate) fn settings(algorithm: &str) -> Result<Vec<String>, Stop> {
     Ok(out)
 }
 
-/// The first sentence of a preset's leading comment, `PPO on X: the origin of its numbers.`, without what it is about.
-/// Colons and full stops in brackets, as in `(arXiv:1903.08254; code: a.json)`, belong to what is said.
-pub(crate) fn origin(text: &str) -> String {
-    let comment: Vec<&str> = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim).collect();
-    let comment = comment.join(" ");
-    let about = outside_brackets(&comment, ": ").map_or(comment.as_str(), |at| &comment[at + 2..]);
-    let sentence = outside_brackets(about, ". ").map_or(about, |at| &about[..at]);
-    sentence.trim_end_matches('.').to_owned()
-}
-
-/// Where `sign` is first outside of brackets.
-fn outside_brackets(text: &str, sign: &str) -> Option<usize> {
-    let mut open = 0;
-    text.char_indices().find_map(|(at, c)| {
-        open += i32::from(c == '(') - i32::from(c == ')');
-        (open == 0 && text[at..].starts_with(sign)).then_some(at)
-    })
-}
-
 fn action(space: &ActionSpace) -> String {
     match space {
         ActionSpace::Discrete { names } => {
@@ -368,10 +349,6 @@ mod tests {
             assert!(all.contains(&preset.name));
         }
         assert_eq!(wrap("  a bcd ef", 8), ["  a bcd", "ef"]);
-        let text = "# PPO on X: the zoo (a.yml,\n# tuned). More.\nsteps = 1  # x\n";
-        assert_eq!(origin(text), "the zoo (a.yml, tuned)");
-        let text = "# PEARL on X (arXiv:1; code: a.json): theirs (b. c: d), tuned. From there: e.\n";
-        assert_eq!(origin(text), "theirs (b. c: d), tuned");
         assert!(!lines(Some(ListPart::Presets)).unwrap().join("\n").contains("Environments"));
     }
 
@@ -388,8 +365,7 @@ mod tests {
     #[test]
     fn each_preset_says_where_its_numbers_are_from() {
         for preset in presets().unwrap() {
-            let (comment, origin) = (preset.text.trim_start_matches(['#', ' ']), origin(preset.text));
-            assert!(!comment.starts_with(&origin), "{}: its comment is no `X on Y: origin`: {origin}", preset.name);
+            let origin = preset.origin;
             let count = |bracket: char| origin.matches(bracket).count();
             assert_eq!(count('('), count(')'), "{}: {origin}", preset.name);
             assert!(!origin.ends_with([':', ',', ';', '(']) && origin.len() > 12, "{}: {origin}", preset.name);

@@ -269,7 +269,7 @@ fn start(args: &TrainArgs) -> Result<(), Stop> {
     from.iter().for_each(|path| say(&format!("begins with the parameters of {}", path.display())));
     let (algorithm, env) = (plan.setup.algorithm.name, &plan.setup.env.spec().name);
     match preset(algorithm, env)?.filter(|preset| plan.setup.preset.as_ref() == Some(&preset.name)) {
-        Some(preset) => say(&format!("preset {}: {}", preset.name, super::list::origin(preset.text))),
+        Some(preset) => say(&format!("preset {}: {}", preset.name, preset.origin)),
         None => {
             say(&format!("no preset of {algorithm} is for {env}: what nobody sets has the defaults of {algorithm}"))
         }
