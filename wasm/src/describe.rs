@@ -43,7 +43,7 @@ pub struct EnvInfo {
 #[derive(Serialize)]
 struct PresetInfo {
     algorithm: &'static str,
-    env: &'static str,
+    env: String,
     steps: u64,
     settings: toml::Table,
 }

@@ -4,10 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::engine::erased::{Erased, Typed};
-use super::engine::job::Job;
+use super::engine::job::{Block, Job};
 use super::engine::native_job::NativeJob;
 use super::fields::Fields;
 use super::{ActionSpace, Env, EnvSpec, Scene};
+use crate::backend::cpu::simd::isa::Isa;
 use crate::program::NativeCall;
 use crate::{Error, Result};
 
@@ -111,6 +112,18 @@ impl EnvDef {
     #[must_use]
     pub fn step_block(&self) -> &Arc<dyn NativeCall> {
         &self.step
+    }
+
+    /// Does a job for a block of `lanes` environments.
+    pub(in crate::env) fn run(
+        &self,
+        isa: Isa,
+        job: Job<'_>,
+        lanes: usize,
+        inputs: &[&[f32]],
+        outputs: &mut [&mut [f32]],
+    ) {
+        Block::with(&self.spec, job, [lanes, self.state_len], inputs, outputs, |block| self.env.run(isa, block));
     }
 
     pub(super) fn expect(&self, op: &str, what: &str, got: usize, expected: usize) -> Result<()> {

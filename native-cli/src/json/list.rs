@@ -190,15 +190,10 @@ impl ListLine {
         }
     }
 
-    /// The line of a preset, whose numbers are from `origin`.
-    pub(crate) fn preset(preset: &Preset, origin: String) -> Self {
-        Self::Preset {
-            name: preset.name.clone(),
-            algorithm: preset.algorithm.to_owned(),
-            environment: preset.env.to_owned(),
-            steps: preset.steps,
-            origin,
-        }
+    /// The line of a preset.
+    pub(crate) fn preset(preset: Preset) -> Self {
+        let Preset { name, algorithm, env: environment, origin, steps, .. } = preset;
+        Self::Preset { name, algorithm: algorithm.to_owned(), environment, steps, origin }
     }
 
     /// The lines of the settings of an algorithm.

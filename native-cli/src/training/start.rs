@@ -5,7 +5,6 @@ use crate::json::train::TrainLine;
 use crate::machine::device::time_of_training;
 use crate::outcome::Stop;
 use crate::settings::keep_snapshots::Keep;
-use crate::settings::preset_origin::origin;
 use crate::settings::request::Plan;
 use crate::terminal::activity::{self, Work};
 use crate::terminal::output::{self, say};
@@ -62,7 +61,7 @@ pub(crate) fn start(args: &TrainArgs) -> Result<(), Stop> {
     from.iter().for_each(|path| say(&format!("begins with the parameters of {}", path.display())));
     let (algorithm, env) = (plan.setup.algorithm.name, &plan.setup.env.spec().name);
     match preset(algorithm, env)?.filter(|preset| plan.setup.preset.as_ref() == Some(&preset.name)) {
-        Some(preset) => say(&format!("preset {}: {}", preset.name, origin(preset.text))),
+        Some(preset) => say(&format!("preset {}: {}", preset.name, preset.origin)),
         None => {
             say(&format!("no preset of {algorithm} is for {env}: what nobody sets has the defaults of {algorithm}"))
         }

@@ -3,7 +3,6 @@
 use crate::json::VERSION;
 use crate::json::list::ListLine;
 use crate::outcome::Stop;
-use crate::settings::preset_origin::origin;
 use crate::settings::register;
 use crate::terminal::json_args::JsonArgs;
 use crate::terminal::output::say;
@@ -92,7 +91,7 @@ fn results(args: &ListArgs) -> Result<Vec<ListLine>, Stop> {
                 }
             }
             ListPart::Presets => {
-                lines.extend(presets()?.iter().map(|preset| ListLine::preset(preset, origin(preset.text))));
+                lines.extend(presets()?.into_iter().map(ListLine::preset));
             }
             ListPart::Settings => {
                 let asked = |def: &&AlgorithmDef| args.algorithm.as_ref().is_none_or(|name| def.name == name);
@@ -180,7 +179,7 @@ fn section(part: ListPart) -> Result<Vec<String>, Stop> {
                 if preset.name.chars().count() > LONG_NAME {
                     out.push(std::mem::take(&mut name));
                 }
-                out.extend(row(name, steps, origin(preset.text)));
+                out.extend(row(name, steps, preset.origin));
             }
             out.push("those with a version are for Gymnasium's: --env gymnasium:CartPole-v1".to_owned());
         }
@@ -360,5 +359,15 @@ mod tests {
         assert_eq!(line(&["a", "b"]), "a of 2: off, on; b of 2: off, on");
         assert_eq!(line(&["lamp", "fan", "bell"]), "lamp of 2, fan of 2, bell of 2");
         assert_eq!(line(&["a", "b", "c", "d", "e"]), "5: a of 2 … e of 2");
+    }
+
+    #[test]
+    fn each_preset_says_where_its_numbers_are_from() {
+        for preset in presets().unwrap() {
+            let origin = preset.origin;
+            let count = |bracket: char| origin.matches(bracket).count();
+            assert_eq!(count('('), count(')'), "{}: {origin}", preset.name);
+            assert!(!origin.ends_with([':', ',', ';', '(']) && origin.len() > 12, "{}: {origin}", preset.name);
+        }
     }
 }
