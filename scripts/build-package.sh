@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-target}
 wasm=$target/cross/wasm32-unknown-unknown/wasm
-build=wasm/build # bindings and modules before they are bundled
+build=wasm/build # bindings and API before they are bundled
 dist=wasm/dist
 
 # The generator of bindings must have exactly the version of the crate that is compiled in.
@@ -38,14 +38,11 @@ fi
 npm --prefix wasm ci --no-audit --no-fund
 rm -rf "$build" "$dist"
 scripts/cargo-for.sh wasm32-unknown-unknown build -p quickstudy-wasm --lib --profile wasm
-# By itself: in one call with the other it would have the same features of the core.
-scripts/cargo-for.sh wasm32-unknown-unknown build -p quickstudy-bodies --lib --profile wasm
 bindgen "$wasm/quickstudy_wasm.wasm" "$build"
 wasm/node_modules/.bin/tsc -p wasm
 bundle --splitting --chunk-names='[name]-[hash]' "$build/index.js" --outdir="$dist"
 bundle "$build/worker.js" --outfile="$dist/worker.js"
 optimise "$build/quickstudy_wasm_bg.wasm" "$dist/quickstudy_wasm_bg.wasm"
-optimise "$wasm/quickstudy_bodies.wasm" "$dist/bodies.wasm"
 scripts/notices.mjs >wasm/THIRD-PARTY-NOTICES.txt
 cp LICENSE-* wasm/ # npm takes nothing from outside of its folder
 cat <<INSTALL

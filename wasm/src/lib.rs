@@ -10,15 +10,11 @@
 
 #![forbid(unsafe_code)]
 
-#[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-mod bodies_ts;
 mod describe;
 mod device;
 mod js;
 mod js_env;
 mod js_executor;
-mod modules;
 mod policy;
 mod scene;
 mod session;

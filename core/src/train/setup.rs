@@ -372,7 +372,6 @@ mod tests {
     }
 
     /// A built-in environment whose spaces are those of an environment of Gymnasium.
-    #[cfg(feature = "bodies")]
     fn like(name: &str) -> &'static str {
         match name.trim_start_matches("gymnasium:").split('-').next().unwrap() {
             "CartPole" => "cartpole",
@@ -389,7 +388,6 @@ mod tests {
 
     /// The place of a preset's environment; where that is none of the built-in ones, without what plays it.
     fn place(name: &str) -> EnvPlace {
-        #[cfg(feature = "bodies")]
         if name.starts_with("metaworld:") {
             let dims =
                 |count: usize, bound: f64| (0..count).map(|i| Dim::new(format!("x{i}"), -bound, bound)).collect();
@@ -397,7 +395,6 @@ mod tests {
             let spec = EnvSpec::new(name, dims(39, f64::INFINITY), action, 500).task(dims(2, 50.0));
             return EnvPlace::host(spec, |_| Err(Error::config("env", "it has only a spec")));
         }
-        #[cfg(feature = "bodies")]
         if name.starts_with("gymnasium:") {
             let spec = EnvSpec { name: name.to_owned(), ..builtin(like(name)).unwrap().spec().clone() };
             return EnvPlace::host(spec, |_| Err(Error::config("env", "it has only a spec")));
@@ -409,7 +406,7 @@ mod tests {
     fn every_preset_is_valid_for_its_environment() {
         let all = presets().unwrap();
         // Every file is a preset; WebAssembly has no files.
-        #[cfg(all(feature = "bodies", feature = "gymnasium", not(target_arch = "wasm32")))]
+        #[cfg(all(feature = "gymnasium", not(target_arch = "wasm32")))]
         for folder in ["", "/gymnasium", "/metaworld"] {
             let folder = format!("{}/src/train/setup/presets{folder}", env!("CARGO_MANIFEST_DIR"));
             for file in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|p| p.is_file()) {
@@ -428,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg(all(feature = "bodies", feature = "gymnasium"))]
+    #[cfg(feature = "gymnasium")]
     fn environments_of_gymnasium_have_presets_by_their_id() {
         let named = |name: &str| {
             let spec = EnvSpec { name: name.to_owned(), ..builtin("pendulum").unwrap().spec().clone() };

@@ -49,7 +49,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
 
 /// Files that name most algorithms, for a reason of their own: whoever adds one need not look at them.
 const LISTS: &[(&str, &str)] = &[
-    ("wasm/js/bodies-catalogue.ts", "is written by a test from the register"),
     ("CHANGELOG.md", "tells of what was added"),
     ("docs/names.md", "compares those that other libraries have too"),
     ("docs/ranks.md", "says which can be trained by several ranks, as each says by itself"),

@@ -24,7 +24,6 @@ pub struct Preset {
 }
 
 /// The cheetah of garage's examples of RL².
-#[cfg(any(feature = "bodies", feature = "modules"))]
 const GARAGE_CHEETAH: &str = "half-cheetah-vel:velocity_range=0..2,observe_torso=true";
 
 const FILES: &[(&str, &str, &str)] = &[
@@ -32,23 +31,14 @@ const FILES: &[(&str, &str, &str)] = &[
     ("ppo", "cartpole-no-velocities", file!("ppo-cartpole-no-velocities.toml")),
     ("ppo", "pendulum", file!("ppo-pendulum.toml")),
     ("ppo", "acrobot", file!("ppo-acrobot.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("ppo", "half-cheetah", file!("ppo-half-cheetah.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("ppo", "hopper", file!("ppo-hopper.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("ppo", "walker2d", file!("ppo-walker2d.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("ppo", "swimmer", file!("ppo-swimmer.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("ppo", "reacher", file!("ppo-reacher.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("ppo", "inverted-pendulum", file!("ppo-inverted-pendulum.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("ppo", "inverted-double-pendulum", file!("ppo-inverted-double-pendulum.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("ppo", "qube-swing-up:dt=0.01", file!("ppo-qube-swing-up.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("ppo", "qube-swing-up:dt=0.01,randomised=true", file!("ppo-qube-swing-up.toml")),
     ("ppo", "mountain-car", file!("ppo-mountain-car.toml")),
     ("ppo", "mountain-car-continuous", file!("ppo-mountain-car-continuous.toml")),
@@ -70,17 +60,13 @@ const FILES: &[(&str, &str, &str)] = &[
     ("td3", "pendulum", file!("td3-pendulum.toml")),
     ("sac", "pendulum", file!("sac-pendulum.toml")),
     ("sac", "mountain-car-continuous", file!("sac-mountain-car-continuous.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("sac", "half-cheetah", file!("sac-half-cheetah.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("sac", "hopper", file!("sac-hopper.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("sac", "walker2d", file!("sac-walker2d.toml")),
     ("cem", "cartpole", file!("cem-cartpole.toml")),
     ("cma-es", "cartpole", file!("cma-es-cartpole.toml")),
     ("openai-es", "cartpole", file!("openai-es-cartpole.toml")),
     ("ars", "cartpole", file!("ars-cartpole.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("ars", "half-cheetah", file!("ars-half-cheetah.toml")),
     ("nop", "cartpole", file!("nop-cartpole.toml")),
     ("promp", "point-corner", file!("promp-point-corner.toml")),
@@ -98,21 +84,13 @@ const FILES: &[(&str, &str, &str)] = &[
     ("pearl", "point-robot", file!("pearl-point-robot.toml")),
     ("pearl", "point-half-circle", file!("pearl-point-half-circle.toml")),
     ("pearl", "point-half-circle-dense", file!("pearl-point-half-circle-dense.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("promp", "half-cheetah-vel", file!("promp-half-cheetah-vel.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("maml-trpo", "half-cheetah-vel", file!("maml-trpo-half-cheetah-vel.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("maml-trpo", "half-cheetah-dir", file!("maml-trpo-half-cheetah-dir.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("rl2-ppo", "half-cheetah-vel", file!("rl2-ppo-half-cheetah-vel.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("pearl", "half-cheetah-vel", file!("pearl-half-cheetah-vel.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("pearl", "half-cheetah-dir", file!("pearl-half-cheetah-dir.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("rl2-ppo", GARAGE_CHEETAH, file!("rl2-ppo-half-cheetah-vel-garage.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
     ("rl2-trpo", GARAGE_CHEETAH, file!("rl2-trpo-half-cheetah-vel-garage.toml")),
     ("rl2-trpo", "bandit", file!("rl2-trpo-bandit.toml")),
 ];
