@@ -19,11 +19,12 @@ bindgen() {
   fi
 }
 
-# Far less of wasm-opt than it can do: what it inlines on top of the compiler makes the file larger and nothing faster.
+# wasm-opt inlines nothing: what it inlines on top of the compiler makes the file larger and nothing faster.
 optimise() {
-  wasm/node_modules/.bin/wasm-opt -O1 --dae-optimizing --rse --reorder-functions --enable-simd --enable-bulk-memory \
-    --enable-nontrapping-float-to-int --enable-sign-ext --enable-mutable-globals --enable-reference-types \
-    --enable-multivalue "$1" -o "$2"
+  wasm/node_modules/.bin/wasm-opt -O2 --flexible-inline-max-function-size 0 --always-inline-max-function-size 0 \
+    --one-caller-inline-max-function-size 0 --dae-optimizing --rse --reorder-functions --enable-simd \
+    --enable-bulk-memory --enable-nontrapping-float-to-int --enable-sign-ext --enable-mutable-globals \
+    --enable-reference-types --enable-multivalue "$1" -o "$2"
 }
 
 # Each file more is a round trip before the first iteration: what a page loads at once is one file, a worker's another.
@@ -39,6 +40,8 @@ npm --prefix wasm ci --no-audit --no-fund
 rm -rf "$build" "$dist"
 scripts/cargo-for.sh wasm32-unknown-unknown build -p quickstudy-wasm --lib --profile wasm
 bindgen "$wasm/quickstudy_wasm.wasm" "$build"
+mkdir -p "$dist"
+node scripts/settings-types.mjs | tee "$build/settings.d.ts" >"$dist/settings.d.ts"
 wasm/node_modules/.bin/tsc -p wasm
 bundle --splitting --chunk-names='[name]-[hash]' "$build/index.js" --outdir="$dist"
 bundle "$build/worker.js" --outfile="$dist/worker.js"

@@ -1,7 +1,7 @@
 //! The command line: what can be typed, and where each verb goes.
 
 use crate::cmd;
-use crate::{args, known, outcome, output, provenance, python, ranks, signals};
+use crate::{args, json, known, outcome, output, provenance, python, ranks, signals};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use quickstudy_core::algo::AlgorithmDef;
 use quickstudy_core::host::EnvPlace;
@@ -252,6 +252,9 @@ pub fn main() -> ExitCode {
     // An error of the command matters more than one of its output, which most likely is the same.
     match result.and_then(|()| output::check()) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(stop) => ExitCode::from(outcome::report(&stop)),
+        Err(stop) => {
+            output::say_line(&json::error_line(&stop));
+            ExitCode::from(outcome::report(&stop))
+        }
     }
 }

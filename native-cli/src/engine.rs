@@ -1,7 +1,7 @@
 //! The bridge to `quickstudy-core`: errors and sessions as the rest of the command line sees them.
 
 use crate::metrics::Row;
-use crate::outcome::{INTERRUPTED, Stop};
+use crate::outcome::{INTERRUPTED, NON_FINITE, Stop};
 use crate::run::{Copied, Encode, Training};
 use crate::segments::SegmentFolder;
 use quickstudy_core::algo::Family;
@@ -12,29 +12,30 @@ use quickstudy_core::train::{Episode, Evaluation, Session, Snapshots};
 impl From<quickstudy_core::Error> for Stop {
     fn from(error: quickstudy_core::Error) -> Self {
         use quickstudy_core::Error;
-        let message = error.to_string();
+        let (kind, message) = (error.kind(), error.to_string());
+        let stop = |code| Stop { code, kind, message, hint: String::new() };
         match error {
-            Error::NonFinite(_) => Stop::non_finite(message),
+            Error::NonFinite(_) => stop(NON_FINITE),
             Error::Unknown { kind: "key", .. } => {
-                Stop::user(message).hint("`quickstudy list settings` explains those of each algorithm")
+                stop(2).hint("`quickstudy list settings` explains those of each algorithm")
             }
-            Error::Unknown { kind: "environment", name, .. } if is_id(&name) => Stop::user(message).hint(format!(
+            Error::Unknown { kind: "environment", name, .. } if is_id(&name) => stop(2).hint(format!(
                 "an environment of Gymnasium is named gymnasium:{name}, one that a module registers gymnasium:MODULE:ID"
             )),
-            Error::Unknown { .. } => Stop::user(message).hint("`quickstudy list` shows what there is"),
-            Error::Config { .. } if message.contains("`metaworld:") && message.contains("has many tasks") => {
-                Stop::user(message).hint("add ?task_per_episode=true to its name, and each episode has another task")
+            Error::Unknown { .. } => stop(2).hint("`quickstudy list` shows what there is"),
+            Error::ManyTasks(name) if name.starts_with("metaworld:") => {
+                stop(2).hint("add ?task_per_episode=true to its name, and each episode has another task")
             }
-            Error::Config { .. } | Error::Snapshot(_) | Error::NewerSnapshot { .. } => Stop::user(message),
+            Error::Config { .. } | Error::ManyTasks(_) | Error::Snapshot(_) | Error::NewerSnapshot { .. } => stop(2),
             // What is known to be too much; an allocation that fails may succeed another time.
             Error::Memory(shortage) if shortage.limit.is_some() => {
-                Stop::user(message).hint("--memory says how much may be taken, without it what is free")
+                stop(2).hint("--memory says how much may be taken, without it what is free")
             }
             Error::Interrupted => {
-                Stop { code: INTERRUPTED, ..Stop::failure("stopped within an iteration, which is lost") }
+                Stop { message: "stopped within an iteration, which is lost".to_owned(), ..stop(INTERRUPTED) }
             }
-            Error::Lost(_) => Stop { lost: true, ..Stop::failure(message).hint("run it again, or with --device cpu") },
-            _ => Stop::failure(message),
+            Error::Lost(_) => stop(1).hint("run it again, or with --device cpu"),
+            _ => stop(1),
         }
     }
 }
@@ -104,6 +105,7 @@ impl Copied for Snapshots<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outcome::LOST;
     use quickstudy_core::{Error, Shortage};
 
     #[test]
@@ -114,7 +116,7 @@ mod tests {
         assert_eq!(code(Error::Snapshot("damaged".into())), 2);
         assert_eq!(code(Error::Device("gone".into())), 1);
         let lost = Stop::from(Error::Lost("the GPU was lost".into()));
-        assert_eq!((lost.code, lost.lost), (1, true));
+        assert_eq!((lost.code, lost.kind), (1, LOST));
         assert_eq!(code(Error::NonFinite("loss".into())), 3);
         assert_eq!(code(Error::Interrupted), 130);
         let shortage = |limit| code(Error::Memory(Box::new(Shortage::new(2_000_000_000, limit))));

@@ -12,11 +12,11 @@ use toml::Table;
 /// else fits either.
 #[must_use]
 pub fn instead(error: &Error, algorithm: &AlgorithmDef, env: &EnvSpec, layers: &[Layer]) -> Option<String> {
-    let Error::Config { key, problem, .. } = error else { return None };
-    if !problem.contains(&format!("`{}`", env.name)) {
+    let Error::Config { key, .. } = error else { return None };
+    let settings: Table = layers.iter().flat_map(|layer| layer.settings.clone()).collect();
+    if algorithm.fit(&settings, env).is_ok() {
         return None;
     }
-    let settings: Table = layers.iter().flat_map(|layer| layer.settings.clone()).collect();
     let takes = |name: &&str| known::environment(name).is_ok_and(|env| algorithm.fit(&settings, env.spec()).is_ok());
     let environments: Vec<&str> = known::environment_names().into_iter().filter(takes).collect();
     // With another algorithm, its settings would be others.

@@ -2,7 +2,7 @@
 //!
 //! Each line is an object. Its `type` says what it is, and the first line of a command has the [`VERSION`] of its
 //! lines. Each verb has an enum of its lines here, with a variant for each type. A number that is not finite is `null`.
-//! From these enums a test makes `docs/json.schema.json`, and from that the tables of `docs/json.md`.
+//! From these enums `quickstudy list --json-schema` makes its schema, and a test the tables of `docs/json.md`.
 
 pub mod adapt;
 pub mod bench;
@@ -12,8 +12,7 @@ pub mod eval;
 pub mod list;
 pub mod plot;
 pub mod python;
-#[cfg(test)]
-mod schema;
+pub mod schema;
 pub mod sweep;
 pub mod train;
 
@@ -39,6 +38,9 @@ impl JsonArgs {
     /// # Errors
     /// [`Stop`] with code 2 if two results would go to the same place.
     pub fn reserve<'a>(self, files: impl IntoIterator<Item = &'a Path>) -> Result<(), Stop> {
+        if self.json {
+            output::take_json();
+        }
         let files: Vec<&Path> = files.into_iter().collect();
         if self.json && files.iter().any(|path| output::is_stdout(path)) {
             let message = "--json writes to standard output, which is to hold a file already";
@@ -73,8 +75,7 @@ impl JsonArgs {
 }
 
 /// Lines that any verb may write.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum CommonLine {
     /// A file that was written.
@@ -87,12 +88,28 @@ pub enum CommonLine {
         /// A sentence
         text: String,
     },
+    /// Why the command failed: its last line.
+    Error {
+        /// Kind of error, a word that does not change between versions
+        kind: String,
+        /// A sentence
+        message: String,
+        /// What to do about it, where the message does not say it
+        hint: Option<String>,
+    },
 }
 
 /// The line about a note for people.
 #[must_use]
 pub fn note_line(note: &str) -> CommonLine {
     CommonLine::Note { text: note.trim_start_matches("note: ").to_owned() }
+}
+
+/// The line about an error.
+#[must_use]
+pub fn error_line(Stop { kind, message, hint, .. }: &Stop) -> CommonLine {
+    let hint = (!hint.is_empty()).then(|| hint.clone());
+    CommonLine::Error { kind: (*kind).to_owned(), message: message.clone(), hint }
 }
 
 /// A line with its end.

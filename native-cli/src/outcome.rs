@@ -19,17 +19,24 @@ pub const NON_FINITE: u8 = 3;
 /// Exit code of what Ctrl-C ended before it was done: 128 + SIGINT, what shells report for an interrupted command.
 pub const INTERRUPTED: u8 = 130;
 
+/// The [kind](Stop::kind) of errors of files: a folder or file is there already.
+pub const EXISTS: &str = "exists";
+
+/// The [kind](Stop::kind) of an error after which another device may go on.
+pub const LOST: &str = "device-lost";
+
 /// An error with its exit code and, where there is one, a hint on what to do.
 #[derive(Debug)]
 pub struct Stop {
     /// Process exit code: 1, 2, 3 or 130.
     pub code: u8,
+    /// The kind of error, as a word that does not change between versions: those of the core
+    /// ([`Error::kind`](quickstudy_core::Error::kind)), `failure` and [`EXISTS`].
+    pub kind: &'static str,
     /// Says what went wrong, in one sentence.
     pub message: String,
     /// Says what to do about it, in one sentence; empty if the message says it.
     pub hint: String,
-    /// The device is gone: what it held is lost, another one may go on.
-    pub lost: bool,
 }
 
 impl fmt::Display for Stop {
@@ -43,17 +50,17 @@ impl std::error::Error for Stop {}
 impl Stop {
     /// Something the user must change (exit code 2).
     pub fn user(message: impl Into<String>) -> Self {
-        Self { code: 2, message: message.into(), hint: String::new(), lost: false }
+        Self { code: 2, kind: "config", message: message.into(), hint: String::new() }
     }
 
     /// A failure during work (exit code 1).
     pub fn failure(message: impl Into<String>) -> Self {
-        Self { code: 1, ..Self::user(message) }
+        Self { code: 1, kind: "failure", ..Self::user(message) }
     }
 
     /// A non-finite value (exit code 3).
     pub fn non_finite(message: impl Into<String>) -> Self {
-        Self { code: NON_FINITE, ..Self::user(message) }
+        Self { code: NON_FINITE, kind: "non-finite", ..Self::user(message) }
     }
 
     /// Adds the hint line.

@@ -2,7 +2,7 @@
 
 use crate::activity;
 use crate::known;
-use crate::outcome::{self, NON_FINITE, Stop};
+use crate::outcome::{self, LOST, NON_FINITE, Stop};
 use crate::progress::{grouped, say};
 use crate::provenance;
 use crate::ranks::lead::Led;
@@ -48,7 +48,7 @@ impl RecordedSession {
         let (mut lost_at, mut in_vain) = (None, 0);
         loop {
             let stop = match run::run(&mut self.session, &mut self.runs, pace, stop_asked) {
-                Err(stop) if stop.lost && in_vain < 2 => stop,
+                Err(stop) if stop.kind == LOST && in_vain < 2 => stop,
                 // Debug mode has named the operation already, and would name the same one again.
                 Err(stop) if self.debug && stop.code == NON_FINITE => {
                     return Err(stop.hint("the last snapshot is intact"));

@@ -28,7 +28,7 @@ pub mod links;
 mod lock;
 mod reading;
 
-use crate::outcome::Stop;
+use crate::outcome::{EXISTS, Stop};
 pub use crate::quote::shell_quote;
 use crate::{atomic, disk};
 pub use begun::Begun;
@@ -158,10 +158,9 @@ impl RunFolder {
         let path = self.path();
         for name in [file::LAST, file::BEST] {
             if self.join(name).exists() {
-                return Err(Stop::user(format!("{} already holds a run", path.display())).hint(format!(
-                    "continue it with `quickstudy train --resume {}`, or choose another --out",
-                    shell_quote(path)
-                )));
+                let stop = Stop::user(format!("{} already holds a run", path.display()));
+                let hint = format!("continue it with `quickstudy train --resume {}`", shell_quote(path));
+                return Err(Stop { kind: EXISTS, ..stop.hint(format!("{hint}, or choose another --out")) });
             }
         }
         // Rows come after the first snapshot: where there are some, a run has lost its snapshots.

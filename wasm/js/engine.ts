@@ -387,7 +387,7 @@ const NEWS = 500;
 /** The loss of a device in place of its consequences, of which a browser tells first. */
 async function explain(error: unknown, device: RawDevice): Promise<never> {
   const typed = asError(error);
-  if (typed.code === "device" && device.kind === "gpu") {
+  if (typed.kind === "device" && device.kind === "gpu") {
     for (const start = performance.now(); performance.now() - start < NEWS && device.loss === undefined;) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }

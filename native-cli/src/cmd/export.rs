@@ -2,7 +2,7 @@
 
 use crate::known;
 use crate::onnx::model;
-use crate::outcome::Stop;
+use crate::outcome::{EXISTS, Stop};
 use crate::output;
 use crate::particles;
 use crate::picture_file::expect_extension;
@@ -78,7 +78,7 @@ pub fn run(args: &ExportArgs) -> Result<(), Stop> {
     output::reserve([&*args.out])?;
     if args.out.is_file() && !args.force && !output::is_stdout(&args.out) {
         let message = format!("{} is there already", args.out.display());
-        return Err(Stop::user(message).hint("--force replaces it"));
+        return Err(Stop { kind: EXISTS, ..Stop::user(message).hint("--force replaces it") });
     }
     output::spare_runs([&*args.out], args.force)?;
     let bytes = match format {

@@ -2,14 +2,17 @@
 
 use crate::curve::short_count;
 use crate::json::list::ListLine;
+use crate::json::schema::schema;
 use crate::json::{JsonArgs, VERSION};
 use crate::known;
 use crate::outcome::Stop;
+use crate::output;
 use crate::progress::say;
 use clap::ValueEnum as _;
 use quickstudy_core::algo::AlgorithmDef;
 use quickstudy_core::env::{ActionSpace, Choice, Dim, TIME_LIMIT, builtin_parameters};
 use quickstudy_core::train::presets;
+use std::path::Path;
 
 /// Arguments of `quickstudy list`.
 #[derive(Debug, clap::Args)]
@@ -32,6 +35,9 @@ pub struct ListArgs {
         hide_possible_values = true
     )]
     pub algorithm: Option<String>,
+    /// Print the JSON Schema of the lines that --json writes, by verb
+    #[arg(long, conflicts_with_all = ["part", "json"])]
+    pub json_schema: bool,
     /// Results as lines of JSON
     #[command(flatten)]
     pub json: JsonArgs,
@@ -60,6 +66,9 @@ pub enum ListPart {
 /// [`Stop`] with code 2 for an algorithm beside another part than the settings.
 pub fn run(args: &ListArgs) -> Result<(), Stop> {
     args.json.reserve([])?;
+    if args.json_schema {
+        return output::write(Path::new("-"), format!("{:#}\n", schema()).as_bytes());
+    }
     let found = match (&args.algorithm, args.part) {
         (None, part) => lines(part)?,
         (Some(algorithm), Some(ListPart::Settings)) => settings(algorithm)?,

@@ -9,7 +9,7 @@ use crate::json::train::TrainLine;
 use crate::keep::Keep;
 use crate::known;
 use crate::memory;
-use crate::outcome::Stop;
+use crate::outcome::{EXISTS, Stop};
 use crate::output;
 use crate::plan::{Plan, Request};
 use crate::progress::{duration, grouped, say};
@@ -325,7 +325,7 @@ fn open_folders(args: &TrainArgs, setup: &Setup) -> Result<Vec<RunFolder>, Stop>
         (Some(out), [_]) => Begun::default().add(out, RunFolder::create),
         (Some(out), seeds) => {
             let all = run_folder::shell_quote(out);
-            let hint = |stop: Stop| match stop.message.ends_with("already holds a run") {
+            let hint = |stop: Stop| match stop.kind == EXISTS {
                 true => {
                     stop.hint(format!("continue all with `quickstudy train --resume {all}`, or choose another --out"))
                 }

@@ -14,8 +14,6 @@ use quickstudy_tests::rooms::{Room, files_below, repository, rooms};
 const PAGE: &str = "README.md";
 /// The list of presets, and their files.
 const PRESETS: &str = "core/src/train/setup/presets";
-/// The types of settings, which a test writes from the register.
-const WRITTEN: &str = "wasm/js/settings.ts";
 
 /// Files and folders that name algorithms for a reason of their own.
 const ELSEWHERE: &[(&str, &str)] = &[
@@ -108,7 +106,7 @@ fn an_algorithm_is_named_in_its_places_and_nowhere_else() {
         let family = format!("{}/mod.rs", room.family);
         let of = |file: &String| says(&texts[file], def.name) || *file == family && says(&texts[file], &room.module);
         let found: Vec<&String> = texts.keys().filter(|file| of(file) && !room.has(file)).collect();
-        let mut places = vec![family.as_str(), PAGE, WRITTEN];
+        let mut places = vec![family.as_str(), PAGE];
         let has_preset = presets.iter().any(|preset| preset.algorithm == def.name);
         let files = format!("{PRESETS}.rs");
         places.extend(has_preset.then_some(files.as_str()));
@@ -136,7 +134,7 @@ fn lists_of_all_algorithms_are_the_register_the_page_and_those_with_a_reason() {
     let mut lists = Vec::new();
     for (file, text) in texts() {
         let named = ALGORITHMS.iter().filter(|def| says(&text, def.name)).count();
-        let known = [PAGE, WRITTEN].contains(&file.as_str()) || file == format!("{PRESETS}.rs");
+        let known = file == PAGE || file == format!("{PRESETS}.rs");
         if 3 * named > 2 * ALGORITHMS.len() && !known {
             lists.push(file);
         }
