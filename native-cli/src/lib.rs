@@ -52,6 +52,7 @@ pub mod internals {
     pub use crate::files::disk::abort_at;
     pub use crate::folder::provenance::record as record_device;
     pub use crate::folder::{RunFolder, file, read_snapshot};
+    pub use crate::machine::device::Reopen;
     pub use crate::metrics::history::History;
     pub use crate::metrics::{MetricsLog, Table};
     pub use crate::results::comparison::references::REFERENCES;
