@@ -4,11 +4,14 @@ mod axes;
 mod ends;
 mod legend;
 
-use crate::outcome::Stop;
-use crate::pictures::sheet::{INK, QUIET, Sheet, Style};
+pub use crate::outcome::Stop;
+pub use crate::pictures::format::Format;
+pub use crate::pictures::sheet::Sheet;
+use crate::pictures::sheet::{INK, QUIET, Style};
 use crate::statistics;
-use crate::statistics::band::{self, Band, aggregate};
-use crate::statistics::bootstrap::Scores;
+pub use crate::statistics::band::Band;
+use crate::statistics::band::{self, aggregate};
+pub use crate::statistics::bootstrap::Scores;
 use axes::{Axes, padded};
 use ends::EndLabel;
 use legend::Legend;

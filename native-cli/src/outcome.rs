@@ -48,23 +48,23 @@ impl std::error::Error for Stop {}
 
 impl Stop {
     /// Something the user must change (exit code 2).
-    pub fn user(message: impl Into<String>) -> Self {
+    pub(crate) fn user(message: impl Into<String>) -> Self {
         Self { code: 2, kind: "config", message: message.into(), hint: String::new() }
     }
 
     /// A failure during work (exit code 1).
-    pub fn failure(message: impl Into<String>) -> Self {
+    pub(crate) fn failure(message: impl Into<String>) -> Self {
         Self { code: 1, kind: "failure", ..Self::user(message) }
     }
 
     /// A non-finite value (exit code 3).
-    pub fn non_finite(message: impl Into<String>) -> Self {
+    pub(crate) fn non_finite(message: impl Into<String>) -> Self {
         Self { code: NON_FINITE, kind: "non-finite", ..Self::user(message) }
     }
 
     /// Adds the hint line.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = program::by_name(hint.into());
         self
     }

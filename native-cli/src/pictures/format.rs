@@ -17,7 +17,7 @@ pub enum Format {
 
 impl Format {
     /// The extension of its files.
-    pub fn extension(self) -> &'static str {
+    pub(crate) fn extension(self) -> &'static str {
         match self {
             Format::Svg => "svg",
             Format::Png => "png",
@@ -25,7 +25,7 @@ impl Format {
     }
 
     /// The format that a file's name asks for; SVG without an extension.
-    pub fn of(flag: &str, path: &Path) -> Result<Self, Stop> {
+    pub(crate) fn of(flag: &str, path: &Path) -> Result<Self, Stop> {
         let name = expect_extension(flag, path, "a picture", &["svg", "png"])?;
         Ok(if name.as_deref() == Some("png") { Format::Png } else { Format::Svg })
     }

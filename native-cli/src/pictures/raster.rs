@@ -10,7 +10,7 @@ use std::ops::Range;
 
 /// An RGB picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Picture {
+pub(crate) struct Picture {
     /// Pixels per row.
     pub width: usize,
     /// Rows.
@@ -21,7 +21,7 @@ pub struct Picture {
 
 impl Picture {
     /// The bytes of a PNG file.
-    pub fn png(&self) -> Result<Vec<u8>, Stop> {
+    pub(crate) fn png(&self) -> Result<Vec<u8>, Stop> {
         let failed = |error: png::EncodingError| Stop::failure(format!("cannot encode the PNG: {error}"));
         let side = |pixels: usize| u32::try_from(pixels).unwrap_or(u32::MAX);
         let mut out = Vec::new();

@@ -22,7 +22,7 @@ const DENSITY: f32 = 2.0;
 
 /// Which part of a text its place names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Anchor {
+pub(crate) enum Anchor {
     /// Its beginning.
     Start,
     /// Its middle.
@@ -33,7 +33,7 @@ pub enum Anchor {
 
 /// How a text looks.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Style {
+pub(crate) struct Style {
     /// Height of the letters.
     pub size: f32,
     /// Bold letters.
@@ -48,32 +48,27 @@ pub struct Style {
 
 impl Style {
     /// Text that begins at its place.
-    #[must_use]
-    pub const fn new(size: f32, color: Color) -> Self {
+    pub(crate) const fn new(size: f32, color: Color) -> Self {
         Self { size, bold: false, color, anchor: Anchor::Start, upwards: false }
     }
 
     /// Writes it in bold letters.
-    #[must_use]
-    pub const fn bold(self) -> Self {
+    pub(crate) const fn bold(self) -> Self {
         Self { bold: true, ..self }
     }
 
     /// Puts another part of the text at its place.
-    #[must_use]
-    pub const fn at(self, anchor: Anchor) -> Self {
+    pub(crate) const fn at(self, anchor: Anchor) -> Self {
         Self { anchor, ..self }
     }
 
     /// Turns it, to be read from bottom to top.
-    #[must_use]
-    pub const fn upwards(self) -> Self {
+    pub(crate) const fn upwards(self) -> Self {
         Self { upwards: true, ..self }
     }
 
     /// How wide a text is in DejaVu Sans, which is wider than most.
-    #[must_use]
-    pub fn width(&self, text: &str) -> f32 {
+    pub(crate) fn width(&self, text: &str) -> f32 {
         Letters::new(self.bold).map_or(0.0, |letters| letters.width(text, self.size))
     }
 }
@@ -116,52 +111,51 @@ pub struct Sheet {
 
 impl Sheet {
     /// An empty sheet.
-    #[must_use]
-    pub fn new(width: f32, height: f32) -> Self {
+    pub(crate) fn new(width: f32, height: f32) -> Self {
         Self { width, height, marks: Vec::new() }
     }
 
     /// A line through points.
-    pub fn stroke(&mut self, points: &[[f32; 2]], width: f32, color: Color, opacity: f32) {
+    pub(crate) fn stroke(&mut self, points: &[[f32; 2]], width: f32, color: Color, opacity: f32) {
         self.marks.push(Mark::Stroke { points: points.to_vec(), width, color, opacity });
     }
 
     /// A line through points with gaps: of each `dash` units of its length, half is drawn.
-    pub fn dashed(&mut self, points: &[[f32; 2]], dash: f32, width: f32, color: Color) {
+    pub(crate) fn dashed(&mut self, points: &[[f32; 2]], dash: f32, width: f32, color: Color) {
         for piece in dashes(points, dash) {
             self.stroke(&piece, width, color, 1.0);
         }
     }
 
     /// The inside of a polygon.
-    pub fn fill(&mut self, points: &[[f32; 2]], color: Color, opacity: f32) {
+    pub(crate) fn fill(&mut self, points: &[[f32; 2]], color: Color, opacity: f32) {
         self.marks.push(Mark::Fill { points: points.to_vec(), color, opacity });
     }
 
     /// The inside of `[left, top, right, bottom]`.
-    pub fn rect(&mut self, [left, top, right, bottom]: [f32; 4], color: Color) {
+    pub(crate) fn rect(&mut self, [left, top, right, bottom]: [f32; 4], color: Color) {
         self.fill(&[[left, top], [right, top], [right, bottom], [left, bottom]], color, 1.0);
     }
 
     /// A disc.
-    pub fn disc(&mut self, center: [f32; 2], radius: f32, color: Color) {
+    pub(crate) fn disc(&mut self, center: [f32; 2], radius: f32, color: Color) {
         self.marks.push(Mark::Disc { center, radius, color });
     }
 
     /// Text, with its baseline at a place.
-    pub fn text(&mut self, text: &str, at: [f32; 2], style: Style) {
+    pub(crate) fn text(&mut self, text: &str, at: [f32; 2], style: Style) {
         // A line of text is one line, whatever a name holds.
         let text = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         self.marks.push(Mark::Text { text, at, style });
     }
 
     /// Cuts off what follows outside of `[left, top, right, bottom]`; nothing any more with `None`.
-    pub fn clip(&mut self, area: Option<[f32; 4]>) {
+    pub(crate) fn clip(&mut self, area: Option<[f32; 4]>) {
         self.marks.push(Mark::Clip(area));
     }
 
     /// A scene of an environment, inside of a frame.
-    pub fn scene(&mut self, scene: &Scene, frame: &Frame) {
+    pub(crate) fn scene(&mut self, scene: &Scene, frame: &Frame) {
         for shape in scene.shapes.iter().filter(|shape| shape.is_finite()) {
             let at = |points: &[[f32; 2]]| points.iter().map(|p| frame.at(*p)).collect::<Vec<_>>();
             match shape {
@@ -195,8 +189,7 @@ impl Sheet {
     }
 
     /// The drawing in pixels.
-    #[must_use]
-    pub fn picture(&self) -> Picture {
+    pub(crate) fn picture(&self) -> Picture {
         let pixels = |length: f32| (length * DENSITY).round().max(1.0) as usize;
         let mut painter = Painter::new(pixels(self.width), pixels(self.height), [255; 3]);
         let at = |p: &[f32; 2]| p.map(|x| x * DENSITY);
@@ -239,7 +232,7 @@ pub(crate) fn letter(painter: &mut Painter, text: &str, [x, y]: [f32; 2], style:
 
 /// Where a scene is drawn: its view, fitted into a square of `size` pixels with this upper left corner.
 #[derive(Clone, Copy, Debug)]
-pub struct Frame {
+pub(crate) struct Frame {
     view: [f32; 4],
     left: f32,
     top: f32,
@@ -248,8 +241,7 @@ pub struct Frame {
 
 impl Frame {
     /// A square for a view `[xmin, xmax, ymin, ymax]`, which keeps its aspect ratio.
-    #[must_use]
-    pub fn new(view: [f32; 4], [left, top]: [f32; 2], size: f32) -> Frame {
+    pub(crate) fn new(view: [f32; 4], [left, top]: [f32; 2], size: f32) -> Frame {
         let [xmin, xmax, ymin, ymax] = view;
         let scale = size / (xmax - xmin).max(ymax - ymin).max(f32::MIN_POSITIVE);
         let inset = |low: f32, high: f32| (size - (high - low) * scale) / 2.0;
@@ -257,8 +249,7 @@ impl Frame {
     }
 
     /// Where a point of the scene is.
-    #[must_use]
-    pub fn at(&self, [x, y]: [f32; 2]) -> [f32; 2] {
+    pub(crate) fn at(&self, [x, y]: [f32; 2]) -> [f32; 2] {
         [self.left + (x - self.view[0]) * self.scale, self.top + (self.view[3] - y) * self.scale]
     }
 }
@@ -310,7 +301,7 @@ pub(crate) fn ticks(low: f64, high: f64, count: usize) -> Vec<f64> {
 
 impl Sheet {
     /// One sheet with all of these, from top to bottom.
-    pub fn stacked(sheets: Vec<Sheet>) -> Sheet {
+    pub(crate) fn stacked(sheets: Vec<Sheet>) -> Sheet {
         let width = sheets.iter().map(|sheet| sheet.width).fold(0.0, f32::max);
         let mut all = Sheet::new(width, 0.0);
         for sheet in sheets {

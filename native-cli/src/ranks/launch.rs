@@ -30,7 +30,8 @@ pub(crate) fn ranks() -> usize {
     counted(&|name| std::env::var_os(name))
 }
 
-/// The number of this rank, from 0.
+/// The number of this rank, from 0. MPI tells it where there is one.
+#[cfg(not(feature = "mpi"))]
 pub(crate) fn rank() -> usize {
     const RANKS: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"];
     number(&|name| std::env::var_os(name), &RANKS).unwrap_or(0)

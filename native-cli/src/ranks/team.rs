@@ -10,4 +10,4 @@ mod mpi;
 #[cfg(not(feature = "mpi"))]
 pub(crate) use alone::NoTeam as Team;
 #[cfg(feature = "mpi")]
-pub use mpi::Team;
+pub(crate) use mpi::Team;

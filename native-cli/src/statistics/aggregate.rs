@@ -7,7 +7,7 @@ use crate::statistics::mean;
 
 /// A statistic of scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Aggregate {
+pub(crate) enum Aggregate {
     /// Mean over environments of their runs' means: `aggregate_mean`.
     Mean,
     /// Median over environments of their runs' means: `aggregate_median`.
@@ -22,7 +22,7 @@ pub enum Aggregate {
 
 impl Aggregate {
     /// The statistic of these scores; NaN without any.
-    pub fn of(self, scores: &[Vec<f64>]) -> f64 {
+    pub(crate) fn of(self, scores: &[Vec<f64>]) -> f64 {
         let means = || scores.iter().map(|runs| mean(runs)).collect::<Vec<_>>();
         match self {
             Self::Mean => mean(&means()),
@@ -34,7 +34,7 @@ impl Aggregate {
     }
 
     /// Its name in files.
-    pub fn key(self) -> &'static str {
+    pub(crate) fn key(self) -> &'static str {
         match self {
             Self::Mean => "mean",
             Self::Median => "median",
@@ -45,7 +45,7 @@ impl Aggregate {
     }
 
     /// Its name for readers.
-    pub fn title(self) -> &'static str {
+    pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Mean => "mean",
             Self::Median => "median of means",

@@ -8,7 +8,7 @@ use crate::statistics::Draws;
 
 /// A statistic, and its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
+pub(crate) struct Estimate {
     /// The statistic of the runs that there are.
     pub value: f64,
     /// Percentiles 2.5 and 97.5 of its values for resamples; none where an environment has a single run, which tells
@@ -70,7 +70,7 @@ pub struct Scores {
 
 impl Scores {
     /// A statistic of the scores; none without a score.
-    pub fn statistic(&self, of: Aggregate) -> Option<Estimate> {
+    pub(crate) fn statistic(&self, of: Aggregate) -> Option<Estimate> {
         let runs = [self.values.clone()];
         let found = || estimate(&[&runs[..]], RESAMPLES, |all| vec![of.of(&all[0])]);
         (!self.values.is_empty()).then(found)?.into_iter().next()

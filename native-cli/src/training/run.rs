@@ -6,9 +6,9 @@
 //! interrupted and resumed run makes the same files.
 
 use crate::curve::{self, Plot, Series};
-use crate::files::disk;
+use crate::files::{cannot_keep, disk};
 use crate::folder::segments::SegmentFolder;
-use crate::folder::{RunFolder, cannot_keep, file};
+use crate::folder::{RunFolder, file};
 use crate::json::train::TrainLine;
 use crate::metrics::history::{History, is_due};
 use crate::metrics::{EPISODE_RETURN, EVAL_RETURN, MetricsLog, Row, SECONDS, meta_test};
@@ -78,7 +78,7 @@ pub struct Pace {
     pub eval_every: u64,
     /// The episodes of an evaluation.
     pub evaluation: Evaluation,
-    /// Environment steps between rows of a seed's metrics, by its own count, 0 for rows that get rarer; see [`is_due`].
+    /// Environment steps between rows of a seed's metrics, by its own count, 0 for rows that get rarer; see `metrics::history::is_due`.
     pub log_every: u64,
     /// The snapshots that are kept.
     pub keep: Keep,

@@ -29,7 +29,7 @@ impl Sheet {
     /// page.
     ///
     /// Its colours are variables of the page, `--c26262c` for `#26262c`, so that a page may have others in the dark.
-    pub fn svg_in_page(&self, label: &str, prefix: &str) -> String {
+    pub(crate) fn svg_in_page(&self, label: &str, prefix: &str) -> String {
         let Self { width, height, .. } = self;
         let head = format!(
             "<svg viewBox=\"0 0 {width:.1} {height:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" role=\"img\" \

@@ -24,14 +24,14 @@ const GONE: u32 = 70;
 
 /// A thread that says that this rank is there, and listens to the one before it.
 #[derive(Debug)]
-pub struct Heartbeat {
+pub(crate) struct Heartbeat {
     ends: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Heartbeat {
     /// Begins, as rank `rank` of `count`.
-    pub fn begin(rank: usize, count: usize) -> Self {
+    pub(crate) fn begin(rank: usize, count: usize) -> Self {
         let ends = Arc::new(AtomicBool::new(false));
         let asked = ends.clone();
         let [next, before] = [(rank + 1) % count, (rank + count - 1) % count];

@@ -15,7 +15,7 @@ use std::fmt;
 const MESSAGE: i32 = 1;
 
 /// A rank, and its connection to the others.
-pub struct Team {
+pub(crate) struct Team {
     world: SimpleCommunicator,
     rank: usize,
     count: usize,
@@ -32,7 +32,7 @@ impl fmt::Debug for Team {
 
 impl Team {
     /// Meets the other ranks: a launcher has started so many.
-    pub fn meet(ranks: usize) -> std::result::Result<Self, Stop> {
+    pub(crate) fn meet(ranks: usize) -> std::result::Result<Self, Stop> {
         let (universe, threading) =
             initialize_with_threading(Threading::Multiple).ok_or_else(|| Stop::failure("MPI was begun twice"))?;
         let world = universe.world();
@@ -49,12 +49,12 @@ impl Team {
     }
 
     /// Sends a message to a rank.
-    pub fn send(&self, to: usize, message: &[u8]) {
+    pub(crate) fn send(&self, to: usize, message: &[u8]) {
         self.world.process_at_rank(i32::try_from(to).unwrap_or(0)).send_with_tag(message, MESSAGE);
     }
 
     /// The next message, and the rank that sent it, if there is one.
-    pub fn receive(&self) -> Option<(usize, Vec<u8>)> {
+    pub(crate) fn receive(&self) -> Option<(usize, Vec<u8>)> {
         let (message, status) = self.world.any_process().immediate_matched_probe_with_tag(MESSAGE)?;
         let mut bytes = vec![0u8; usize::try_from(status.count(u8::equivalent_datatype())).unwrap_or(0)];
         message.matched_receive_into(&mut bytes[..]);
@@ -62,12 +62,12 @@ impl Team {
     }
 
     /// Ends all ranks at once, with this exit code.
-    pub fn abort(&self, code: u8) -> ! {
+    pub(crate) fn abort(&self, code: u8) -> ! {
         self.world.abort(i32::from(code))
     }
 
     /// Parts from the others, who do it at the same time.
-    pub fn part(&self) {
+    pub(crate) fn part(&self) {
         self.world.barrier();
         // The thread that listens must have ended before MPI has.
         drop(self.heartbeat.borrow_mut().take());
