@@ -8,16 +8,15 @@
 //! | 3 | a value became non-finite |
 //! | 130 | ended by Ctrl-C without saving what ran: by a second one, or before training |
 
-use crate::known;
-use crate::output::one_line;
+use crate::text::{one_line, program};
 use std::fmt;
 use std::io::Write as _;
 
 /// Exit code of a value that became non-finite.
-pub const NON_FINITE: u8 = 3;
+pub(crate) const NON_FINITE: u8 = 3;
 
 /// Exit code of what Ctrl-C ended before it was done: 128 + SIGINT, what shells report for an interrupted command.
-pub const INTERRUPTED: u8 = 130;
+pub(crate) const INTERRUPTED: u8 = 130;
 
 /// An error with its exit code and, where there is one, a hint on what to do.
 #[derive(Debug)]
@@ -59,14 +58,50 @@ impl Stop {
     /// Adds the hint line.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = known::by_name(hint.into());
+        self.hint = program::by_name(hint.into());
         self
     }
 }
 
+/// The exit code and sentence for an error of the core.
+impl From<quickstudy_core::Error> for Stop {
+    fn from(error: quickstudy_core::Error) -> Self {
+        use quickstudy_core::Error;
+        let message = error.to_string();
+        match error {
+            Error::NonFinite(_) => Stop::non_finite(message),
+            Error::Unknown { kind: "key", .. } => {
+                Stop::user(message).hint("`quickstudy list settings` explains those of each algorithm")
+            }
+            Error::Unknown { kind: "environment", name, .. } if is_id(&name) => Stop::user(message).hint(format!(
+                "an environment of Gymnasium is named gymnasium:{name}, one that a module registers gymnasium:MODULE:ID"
+            )),
+            Error::Unknown { .. } => Stop::user(message).hint("`quickstudy list` shows what there is"),
+            Error::Config { .. } if message.contains("`metaworld:") && message.contains("has many tasks") => {
+                Stop::user(message).hint("add ?task_per_episode=true to its name, and each episode has another task")
+            }
+            Error::Config { .. } | Error::Snapshot(_) | Error::NewerSnapshot { .. } => Stop::user(message),
+            // What is known to be too much; an allocation that fails may succeed another time.
+            Error::Memory(shortage) if shortage.limit.is_some() => {
+                Stop::user(message).hint("--memory says how much may be taken, without it what is free")
+            }
+            Error::Interrupted => {
+                Stop { code: INTERRUPTED, ..Stop::failure("stopped within an iteration, which is lost") }
+            }
+            Error::Lost(_) => Stop { lost: true, ..Stop::failure(message).hint("run it again, or with --device cpu") },
+            _ => Stop::failure(message),
+        }
+    }
+}
+
+/// True for names like those of Gymnasium: `CartPole-v1`.
+fn is_id(name: &str) -> bool {
+    let version = name.rsplit_once("-v").map(|(_, version)| version.chars().next());
+    version.flatten().is_some_and(|first| first.is_ascii_digit())
+}
+
 /// Prints one `error:` line (red on a terminal) and one `hint:` line to stderr; returns the exit code.
-#[must_use]
-pub fn report(stop: &Stop) -> u8 {
+pub(crate) fn report(stop: &Stop) -> u8 {
     use std::io::IsTerminal as _;
     let (red, cyan, off) =
         if std::io::stderr().is_terminal() { ("\x1b[1;31m", "\x1b[36m", "\x1b[0m") } else { ("", "", "") };
@@ -83,4 +118,25 @@ pub fn report(stop: &Stop) -> u8 {
         let _ = writeln!(err, "{cyan}hint:{off} {hint}");
     }
     stop.code
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quickstudy_core::{Error, Shortage};
+
+    #[test]
+    fn what_the_user_can_change_is_code_2() {
+        let code = |error: Error| Stop::from(error).code;
+        assert_eq!(code(Error::config("gamma", "2 is not in 0 to 1")), 2);
+        assert_eq!(code(Error::unknown("environment", "cartpol", ["cartpole"])), 2);
+        assert_eq!(code(Error::Snapshot("damaged".into())), 2);
+        assert_eq!(code(Error::Device("gone".into())), 1);
+        let lost = Stop::from(Error::Lost("the GPU was lost".into()));
+        assert_eq!((lost.code, lost.lost), (1, true));
+        assert_eq!(code(Error::NonFinite("loss".into())), 3);
+        assert_eq!(code(Error::Interrupted), 130);
+        let shortage = |limit| code(Error::Memory(Box::new(Shortage::new(2_000_000_000, limit))));
+        assert_eq!((shortage(Some(1)), shortage(None)), (2, 1));
+    }
 }

@@ -7,7 +7,7 @@ use toml::Table;
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum BenchLine {
+pub(crate) enum BenchLine {
     /// The first line: where it is measured.
     Benchmark {
         /// Version of these lines: 1

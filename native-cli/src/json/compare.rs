@@ -6,7 +6,7 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum CompareLine {
+pub(crate) enum CompareLine {
     /// The first line: what is compared.
     Comparison {
         /// Version of these lines: 1
@@ -93,7 +93,7 @@ pub enum CompareLine {
 /// A number of a comparison.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct FigureLine {
+pub(crate) struct FigureLine {
     /// `raw` for scores as they are, or `normalised`
     pub scale: String,
     /// Environments that it is over

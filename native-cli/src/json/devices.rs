@@ -6,7 +6,7 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum DevicesLine {
+pub(crate) enum DevicesLine {
     /// The first line: how many devices there are.
     Devices {
         /// Version of these lines: 1

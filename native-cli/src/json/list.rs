@@ -10,7 +10,7 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum ListLine {
+pub(crate) enum ListLine {
     /// The first line: what follows.
     List {
         /// Version of these lines: 1
@@ -83,7 +83,7 @@ pub enum ListLine {
 /// A number of an observation, an action or a task.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Number {
+pub(crate) struct Number {
     /// Its name
     pub name: String,
     /// Lowest value; none without a bound
@@ -96,7 +96,7 @@ pub struct Number {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Actions {
+pub(crate) enum Actions {
     /// One of several choices.
     Discrete {
         /// Names of the choices
@@ -117,7 +117,7 @@ pub enum Actions {
 /// One of several choices at once.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct NamedChoice {
+pub(crate) struct NamedChoice {
     /// Its name
     pub name: String,
     /// Names of what can be chosen
@@ -127,7 +127,7 @@ pub struct NamedChoice {
 /// A parameter that the name of an environment takes.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct NameParameter {
+pub(crate) struct NameParameter {
     /// Its name
     pub name: String,
     /// Value of a name without it
@@ -162,8 +162,7 @@ impl Actions {
 
 impl ListLine {
     /// The line of an algorithm.
-    #[must_use]
-    pub fn algorithm(def: &AlgorithmDef) -> Self {
+    pub(crate) fn algorithm(def: &AlgorithmDef) -> Self {
         let family = match def.family {
             Family::SingleTask => "single-task",
             Family::Gradients => "gradients",
@@ -174,8 +173,7 @@ impl ListLine {
     }
 
     /// The line of an environment of this name, which takes these parameters.
-    #[must_use]
-    pub fn environment(name: &str, spec: &EnvSpec, parameters: &[Parameter]) -> Self {
+    pub(crate) fn environment(name: &str, spec: &EnvSpec, parameters: &[Parameter]) -> Self {
         let parameter = |one: &Parameter| NameParameter {
             name: one.name.to_owned(),
             default: one.default.to_string(),
@@ -193,15 +191,13 @@ impl ListLine {
     }
 
     /// The line of a preset.
-    #[must_use]
-    pub fn preset(preset: Preset) -> Self {
+    pub(crate) fn preset(preset: Preset) -> Self {
         let Preset { name, algorithm, env: environment, origin, steps, .. } = preset;
         Self::Preset { name, algorithm: algorithm.to_owned(), environment, steps, origin }
     }
 
     /// The lines of the settings of an algorithm.
-    #[must_use]
-    pub fn settings(def: &AlgorithmDef) -> Vec<Self> {
+    pub(crate) fn settings(def: &AlgorithmDef) -> Vec<Self> {
         let defaults = (def.defaults)();
         let line = |doc: &quickstudy_core::settings::SettingDoc| Self::Setting {
             algorithm: def.name.to_owned(),

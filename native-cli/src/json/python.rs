@@ -6,7 +6,7 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum PythonLine {
+pub(crate) enum PythonLine {
     /// The first line: the interpreter.
     Interpreter {
         /// Version of these lines: 1

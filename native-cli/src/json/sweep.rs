@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum SweepLine {
+pub(crate) enum SweepLine {
     /// The first line: what is swept.
     Sweep {
         /// Version of these lines: 1

@@ -1,6 +1,5 @@
 //! Lines of `train --json`.
 
-use crate::output;
 use serde::{Deserialize, Serialize};
 
 /// A line of `train --json`.
@@ -70,14 +69,8 @@ pub enum TrainLine {
 
 impl TrainLine {
     /// Reads a line; none if it is no such line.
-    #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
         serde_json::from_str(line).ok()
-    }
-
-    /// Prints the line, if lines are asked for.
-    pub fn print(&self) {
-        output::say_line(self);
     }
 }
 

@@ -5,8 +5,8 @@
 
 use super::ENV_STEPS;
 use super::rows::{Line, Lines, TextRow, is_name};
-use crate::known;
-use crate::tfevents::{self, Records};
+use crate::metrics::tfevents::{self, Records};
+use crate::settings::register;
 use quickstudy_core::closest;
 use quickstudy_core::meta::AVERAGE;
 use std::fs::File;
@@ -24,7 +24,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    pub fn read(reader: Option<BufReader<File>>) -> io::Result<Self> {
+    pub(super) fn read(reader: Option<BufReader<File>>) -> io::Result<Self> {
         let Some(reader) = reader else { return Ok(Self::default()) };
         let mut lines = Lines::new(reader, 0);
         let Some(Line::Text(line)) = lines.next_line()? else { return Ok(Self::default()) };
@@ -32,12 +32,12 @@ impl Header {
     }
 
     /// The columns that it names, if it can be a first line.
-    pub fn columns(&self) -> Vec<String> {
+    pub(super) fn columns(&self) -> Vec<String> {
         if can_be(&self.cells) { self.cells.clone() } else { Vec::new() }
     }
 
     /// Tells whether it names nothing but what this program names.
-    pub fn is_known(&self) -> bool {
+    pub(super) fn is_known(&self) -> bool {
         can_be(&self.cells) && self.cells.iter().all(|name| is_known(name))
     }
 
@@ -58,7 +58,7 @@ impl Header {
             }
             let free = |other: &&str| !columns.iter().any(|name| name == other);
             let of_rows = closest(name, seen.iter().map(|one| one.name.as_str()).filter(free));
-            let near = of_rows.or_else(|| closest(name, known::metrics().map(|(name, _)| name).filter(free)));
+            let near = of_rows.or_else(|| closest(name, register::metrics().map(|(name, _)| name).filter(free)));
             if let Some(near) = near.map(str::to_owned) {
                 columns[at] = near;
             }
@@ -78,9 +78,9 @@ fn is_known(name: &str) -> bool {
     let of_class = |name: &str| {
         let (_, measure) = name.strip_prefix("MetaTest/")?.split_once('/')?;
         let average = format!("MetaTest/{AVERAGE}/{measure}");
-        known::metrics().any(|(known, _)| known == average).then_some(())
+        register::metrics().any(|(known, _)| known == average).then_some(())
     };
-    known::metrics().any(|(known, _)| known == name) || step(name).is_some() || of_class(name).is_some()
+    register::metrics().any(|(known, _)| known == name) || step(name).is_some() || of_class(name).is_some()
 }
 
 /// A name, and how many rows have it.

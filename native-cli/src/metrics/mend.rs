@@ -6,28 +6,30 @@
 //! which round; where texts differ, the events decide, because they have checksums. A file with damage is written anew
 //! and replaced at once. What was written in half when a process was killed is newer than the snapshot and no damage.
 
-use super::columns::{self, Header};
+use super::columns;
+use super::columns::Header;
 use super::lost::{Gaps, in_words, put_aside};
 use super::rows::{Lines, TextRow};
 use super::sides::{Events, Health, Texts};
 use super::{SECONDS, begin_events, now};
-use crate::history::Due;
-use crate::run_folder::file;
-use crate::{atomic, disk, tfevents};
+use crate::files::{atomic, disk};
+use crate::folder::file;
+use crate::metrics::history::Due;
+use crate::metrics::tfevents;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 /// Most bytes that are read of each file, from its end. Rows of a day take less by default.
-pub const TAIL: u64 = 32 << 20;
+pub(crate) const TAIL: u64 = 32 << 20;
 
 /// Bytes in which a record of events must begin.
 const WINDOW: u64 = 1 << 20;
 
 /// The state of the files after [`rewind`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Mended {
+pub(crate) struct Mended {
     /// Columns of the CSV; empty if there is no row yet.
     pub columns: Vec<String>,
     /// Sentences about what was damaged, each with the name of its file.
@@ -39,7 +41,7 @@ pub struct Mended {
 ///
 /// # Errors
 /// Any IO error. Files are replaced as a whole, so that an error or a kill loses nothing.
-pub fn rewind(folder: &Path, env_steps: u64, config: &str, tail: u64) -> io::Result<Mended> {
+pub(crate) fn rewind(folder: &Path, env_steps: u64, config: &str, tail: u64) -> io::Result<Mended> {
     let due = Due::of(folder, env_steps)?;
     let mut files =
         Files { folder, env_steps, config, due, start: Start::default(), columns: Vec::new(), prefer_csv: false };

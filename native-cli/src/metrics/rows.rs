@@ -96,7 +96,7 @@ impl TextRow {
 
 /// Tells whether `text` can be the name of a column: those of this program have neither quotes nor commas.
 #[must_use]
-pub fn is_name(text: &str) -> bool {
+pub(crate) fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic() && !['"', ',', '\\'].contains(&c))
 }
 
@@ -107,13 +107,13 @@ fn is_number(text: &str) -> bool {
 
 /// Tells whether `text` is an infinite number, written as such or larger than any that there is.
 #[must_use]
-pub fn is_infinite(text: &str) -> bool {
+pub(crate) fn is_infinite(text: &str) -> bool {
     text.parse::<f64>().is_ok_and(f64::is_infinite)
 }
 
 /// One line of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Line<'a> {
+pub(crate) enum Line<'a> {
     /// Its text without the line's end.
     Text(&'a str),
     /// It is no text, or too long to be a row.
@@ -124,7 +124,7 @@ pub enum Line<'a> {
 
 /// Reads lines one after the other, in memory for one.
 #[derive(Debug)]
-pub struct Lines<R> {
+pub(crate) struct Lines<R> {
     reader: R,
     at: u64,
     buffer: Vec<u8>,
@@ -132,13 +132,13 @@ pub struct Lines<R> {
 
 impl<R: BufRead> Lines<R> {
     /// Reads from `reader`, which stands at `at`.
-    pub fn new(reader: R, at: u64) -> Self {
+    pub(crate) fn new(reader: R, at: u64) -> Self {
         Self { reader, at, buffer: Vec::new() }
     }
 
     /// The offset after the last line read.
     #[must_use]
-    pub fn at(&self) -> u64 {
+    pub(crate) fn at(&self) -> u64 {
         self.at
     }
 
@@ -146,7 +146,7 @@ impl<R: BufRead> Lines<R> {
     ///
     /// # Errors
     /// Any IO error.
-    pub fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
+    pub(crate) fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
         self.buffer.clear();
         let begins = self.at == 0;
         let mut read = self.reader.by_ref().take(LONGEST).read_until(b'\n', &mut self.buffer)? as u64;

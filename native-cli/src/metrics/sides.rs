@@ -1,7 +1,7 @@
 //! One metrics file each, read row by row up to a snapshot, with what is wrong with it.
 
 use super::rows::{Line, Lines, TextRow};
-use crate::tfevents::{self, Records};
+use crate::metrics::tfevents::{self, Records};
 use std::fs::File;
 use std::io::{self, BufReader};
 
@@ -24,7 +24,7 @@ pub(super) struct Health {
 }
 
 impl Health {
-    pub fn whole(self) -> bool {
+    pub(super) fn whole(self) -> bool {
         self.exists && self.damaged + self.missing + self.wrong == 0
     }
 }
@@ -44,7 +44,7 @@ pub(super) struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    pub fn new(
+    pub(super) fn new(
         reader: Option<BufReader<File>>,
         at: u64,
         (columns, is_csv): (&'a [String], bool),
@@ -62,12 +62,12 @@ impl<'a> Texts<'a> {
         Ok(side)
     }
 
-    pub fn steps(&self) -> Option<u64> {
+    pub(super) fn steps(&self) -> Option<u64> {
         self.next.as_ref().map(|row| row.steps)
     }
 
     /// Goes on to the next row.
-    pub fn advance(&mut self) -> io::Result<()> {
+    pub(super) fn advance(&mut self) -> io::Result<()> {
         if self.next.take().is_some() {
             self.health.end = self.lines.as_ref().map_or(0, Lines::at);
             self.read()?;
@@ -76,7 +76,7 @@ impl<'a> Texts<'a> {
     }
 
     /// Leaves out rows before `steps`; what is wrong among them does not count.
-    pub fn skip_to(&mut self, steps: u64) -> io::Result<()> {
+    pub(super) fn skip_to(&mut self, steps: u64) -> io::Result<()> {
         while self.steps().is_some_and(|at| at < steps) {
             self.advance()?;
         }
@@ -127,7 +127,7 @@ pub(super) struct Events {
 }
 
 impl Events {
-    pub fn new(reader: Option<BufReader<File>>, at: u64, limit: u64) -> io::Result<Self> {
+    pub(super) fn new(reader: Option<BufReader<File>>, at: u64, limit: u64) -> io::Result<Self> {
         let exists = reader.is_some();
         let health = Health { exists, from: at, end: at, ..Health::default() };
         let records = reader.map(|reader| Records::new(reader, at));
@@ -138,16 +138,16 @@ impl Events {
         Ok(side)
     }
 
-    pub fn steps(&self) -> Option<u64> {
+    pub(super) fn steps(&self) -> Option<u64> {
         self.next.as_ref().map(|(steps, _)| *steps)
     }
 
     /// Tells whether everything read is sound and there is more.
-    pub fn sound(&self) -> bool {
+    pub(super) fn sound(&self) -> bool {
         self.health.damaged == 0 && self.next.is_some()
     }
 
-    pub fn advance(&mut self) -> io::Result<()> {
+    pub(super) fn advance(&mut self) -> io::Result<()> {
         let Some(records) = &mut self.records else {
             self.next = None;
             return Ok(());
@@ -172,7 +172,7 @@ impl Events {
         Ok(())
     }
 
-    pub fn skip_to(&mut self, steps: u64) -> io::Result<()> {
+    pub(super) fn skip_to(&mut self, steps: u64) -> io::Result<()> {
         while self.steps().is_some_and(|at| at < steps) {
             self.advance()?;
         }
