@@ -51,3 +51,23 @@ pub(crate) fn hint_for(error: &io::Error) -> &'static str {
         _ => "",
     }
 }
+
+/// An IO error on a file of a run while the run goes on; `more` ends the sentence.
+pub(crate) fn cannot_keep(path: &Path, error: &io::Error, more: &str) -> Stop {
+    let folder = path.parent().unwrap_or(path);
+    if !folder.is_dir() {
+        return Stop::failure(format!("{} is gone: it was deleted or moved during the run", folder.display())).hint(
+            "if it was moved, `quickstudy train --resume` and its new place go on from the last snapshot there; \
+             otherwise start the run again",
+        );
+    }
+    let hint = match error.kind() {
+        _ if path.is_dir() => "a folder has taken the place of this file; move it away",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "check the permissions",
+        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+            "move away what has taken the place of the folder"
+        }
+        _ => hint_for(error),
+    };
+    Stop::failure(format!("cannot write {}: {error}{more}", path.display())).hint(hint)
+}

@@ -30,12 +30,12 @@ pub(crate) mod segments;
 
 use crate::files::lock::Lock;
 use crate::files::reading::read;
-use crate::files::{atomic, cannot, disk, make_folder};
+use crate::files::{atomic, cannot, cannot_keep, disk, make_folder};
 use crate::outcome::Stop;
 use crate::text::quote::shell_quote;
 pub(crate) use begun::Begun;
 pub(crate) use finding::{find_evaluable, find_resumable, find_runs, find_started, is_started};
-pub(crate) use guard::{cannot_keep, check_descriptors, check_plain, is_locked, is_of_run};
+pub(crate) use guard::{check_descriptors, check_plain, is_locked, is_of_run};
 use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
 use std::io;

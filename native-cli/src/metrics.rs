@@ -19,8 +19,8 @@ pub(crate) mod rows;
 mod sides;
 pub(crate) mod tfevents;
 
-use crate::files::{atomic, cannot, disk, hint_for};
-use crate::folder::{RunFolder, cannot_keep, file};
+use crate::files::{atomic, cannot, cannot_keep, disk, hint_for};
+use crate::folder::{RunFolder, file};
 use crate::outcome::Stop;
 use mend::{Mended, TAIL};
 pub(crate) use names::{ENV_STEPS, EPISODE_RETURN, EVAL_RETURN, SECONDS};

@@ -5,12 +5,12 @@
 //! ([`remote`]). The feature `mpi` has all of this; without it a program that finds itself among several ranks refuses,
 //! as each of them would train the same.
 
-pub(crate) mod job;
 pub(crate) mod launch;
 pub(crate) mod message;
 mod team;
 
 use crate::outcome::Stop;
+use quickstudy_core::backend::Ranks as _;
 use std::cell::RefCell;
 use std::rc::Rc;
 pub(crate) use team::Team;
@@ -37,13 +37,11 @@ pub(crate) fn team() -> Option<Rc<Team>> {
 
 /// The number of ranks.
 pub(crate) fn count() -> usize {
-    use quickstudy_core::backend::Ranks as _;
     team().map_or(1, |team| team.count())
 }
 
 /// Parts from the other ranks. Rank 0 lets them go first.
 pub(crate) fn part() {
-    use quickstudy_core::backend::Ranks as _;
     let Some(team) = TEAM.with(|known| known.borrow_mut().take()) else { return };
     if team.rank() == 0 {
         message::dismiss(&team);

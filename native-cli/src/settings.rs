@@ -2,7 +2,6 @@
 
 pub(crate) mod config;
 pub(crate) mod keep_snapshots;
-pub(crate) mod meta_test;
 pub(crate) mod parse;
 pub(crate) mod python;
 pub(crate) mod register;

@@ -4,8 +4,8 @@
 //! evaluation, and takes its place once a snapshot is on the disk that is not older. After a kill in between, the
 //! metrics go back to the snapshot before, and so does the policy.
 
-use super::{RunFolder, cannot_keep, file};
-use crate::files::disk;
+use super::{RunFolder, file};
+use crate::files::{cannot_keep, disk};
 use crate::outcome::Stop;
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Checks of a run folder before it is written in, and the error where it can be written no more.
 
 use super::{best, file, links};
-use crate::files::{cannot, hint_for};
+use crate::files::cannot;
 use crate::outcome::Stop;
 use std::fs::{self, File};
 use std::io;
@@ -96,24 +96,4 @@ fn has_other_names(meta: &fs::Metadata) -> bool {
 #[cfg(not(unix))]
 fn has_other_names(_meta: &fs::Metadata) -> bool {
     false
-}
-
-/// An IO error on a file of a run while the run goes on; `more` ends the sentence.
-pub(crate) fn cannot_keep(path: &Path, error: &io::Error, more: &str) -> Stop {
-    let folder = path.parent().unwrap_or(path);
-    if !folder.is_dir() {
-        return Stop::failure(format!("{} is gone: it was deleted or moved during the run", folder.display())).hint(
-            "if it was moved, `quickstudy train --resume` and its new place go on from the last snapshot there; \
-             otherwise start the run again",
-        );
-    }
-    let hint = match error.kind() {
-        _ if path.is_dir() => "a folder has taken the place of this file; move it away",
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "check the permissions",
-        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
-            "move away what has taken the place of the folder"
-        }
-        _ => hint_for(error),
-    };
-    Stop::failure(format!("cannot write {}: {error}{more}", path.display())).hint(hint)
 }

@@ -4,8 +4,8 @@
 //! only after that: at every moment the snapshot in place finds all of its rows. What follows them in a segment comes
 //! from a process that died, and is cut off by the next rows.
 
-use crate::files::{atomic, disk};
-use crate::folder::{cannot_keep, file};
+use crate::files::{atomic, cannot_keep, disk};
+use crate::folder::file;
 use crate::outcome::Stop;
 use quickstudy_core::train::{Ring, SegmentRows};
 use quickstudy_core::{Error, in_bytes};

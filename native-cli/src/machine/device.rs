@@ -1,17 +1,15 @@
 //! Where to compute: `--device` and `--threads`.
 
-use std::time::{Duration, Instant};
-
-use quickstudy_core::backend::Device;
-use quickstudy_core::backend::cpu::simd::isa::Isa;
-use quickstudy_core::backend::cpu::{Cpu, CpuOptions};
-use quickstudy_core::train::{Session, Setup};
-
 use crate::machine::auto::{Candidate, choose};
 use crate::machine::gpus::{self, Adapter};
 use crate::machine::memory;
 use crate::outcome::Stop;
 use crate::ranks::{self, launch};
+use quickstudy_core::backend::Device;
+use quickstudy_core::backend::cpu::simd::isa::Isa;
+use quickstudy_core::backend::cpu::{Cpu, CpuOptions};
+use quickstudy_core::train::{Session, Setup};
+use std::time::{Duration, Instant};
 
 /// The device on which a training goes on.
 #[derive(Clone, Copy, Debug)]

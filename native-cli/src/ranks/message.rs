@@ -3,10 +3,10 @@
 use super::Team;
 use crate::json::train::TrainLine;
 use crate::outcome::Stop;
-use crate::ranks::job::{Job, JobEnd};
 use quickstudy_core::backend::Ranks as _;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
 
 /// An order of rank 0.
 #[derive(Debug, Serialize, Deserialize)]
@@ -107,6 +107,36 @@ pub(crate) fn order(team: &Team, order: &Order, more: &[&[u8]]) {
 /// Lets all other ranks go.
 pub(crate) fn dismiss(team: &Team) {
     order(team, &Order::End, &[]);
+}
+
+/// A training of some seeds.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Job {
+    /// Its name in tables: `cartpole · ppo`.
+    pub name: String,
+    /// The algorithm.
+    pub algorithm: String,
+    /// The environment.
+    pub environment: String,
+    /// The number of runs that it trains.
+    pub runs: usize,
+    /// Environment steps that each of them is to make in all.
+    pub steps: u64,
+    /// True if it stops by itself before its runs have made all steps, and goes on later.
+    pub pauses: bool,
+    /// Arguments of the command line, from the verb on.
+    pub arguments: Vec<OsString>,
+}
+
+/// How a job ended.
+#[derive(Debug)]
+pub(crate) enum JobEnd {
+    /// Its runs have made all their steps.
+    Finished,
+    /// It was stopped before, with snapshots, or was not begun.
+    Stopped,
+    /// It failed.
+    Failed(Stop),
 }
 
 #[cfg(test)]

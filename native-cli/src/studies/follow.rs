@@ -2,8 +2,7 @@
 
 use crate::outcome::Stop;
 use crate::ranks::Team;
-use crate::ranks::job::{Job, JobEnd};
-use crate::ranks::message::{JobReport, Order, read, write};
+use crate::ranks::message::{Job, JobEnd, JobReport, Order, read, write};
 use crate::settings::register;
 use crate::settings::request::Plan;
 use crate::studies::jobs::{JobEvent, JobProcess};

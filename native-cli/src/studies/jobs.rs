@@ -10,8 +10,7 @@ mod process;
 mod remote;
 
 use crate::outcome::{INTERRUPTED, Stop};
-use crate::ranks::job::{Job, JobEnd};
-use crate::ranks::message::JobReport;
+use crate::ranks::message::{Job, JobEnd, JobReport};
 use crate::studies::jobs::remote::Remote;
 use crate::terminal::activity::{self, Work};
 use crate::terminal::signals;

@@ -14,7 +14,7 @@ pub(crate) mod trial;
 
 use crate::outcome::{NON_FINITE, Stop};
 use crate::ranks;
-use crate::ranks::job::{Job, JobEnd};
+use crate::ranks::message::{Job, JobEnd};
 use crate::studies::jobs;
 use crate::studies::planned_run::RunStage;
 use crate::studies::study::arguments::Machine;

@@ -1,8 +1,8 @@
 //! Kept snapshots, from which a run goes on in a new folder: nothing of the run that they are of is lost.
 
-use crate::files::{atomic, cannot, disk};
+use crate::files::{atomic, cannot, cannot_keep, disk};
 use crate::folder::links::{self, is_link};
-use crate::folder::{RunFolder, cannot_keep, file};
+use crate::folder::{RunFolder, file};
 use crate::outcome::Stop;
 use crate::settings::register;
 use crate::terminal::output::say;

@@ -6,9 +6,9 @@
 //! interrupted and resumed run makes the same files.
 
 use crate::curve::{self, Plot, Series};
-use crate::files::disk;
+use crate::files::{cannot_keep, disk};
 use crate::folder::segments::SegmentFolder;
-use crate::folder::{RunFolder, cannot_keep, file};
+use crate::folder::{RunFolder, file};
 use crate::json::train::TrainLine;
 use crate::metrics::history::{History, is_due};
 use crate::metrics::{EPISODE_RETURN, EVAL_RETURN, MetricsLog, Row, SECONDS, meta_test};

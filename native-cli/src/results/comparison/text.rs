@@ -1,7 +1,7 @@
 //! A comparison on a terminal.
 
 use super::document::{Document, Section};
-use crate::text::columns::aligned;
+use crate::text::aligned;
 
 /// Columns of a terminal, to which lines are wrapped; tables are as wide as they are.
 const WIDTH: usize = 80;

@@ -1,7 +1,6 @@
 //! Learning curves of a report: a panel for each environment, under one legend.
 
-use super::ReportPage;
-use super::page;
+use super::{ReportPage, page};
 use crate::curve::{self, Plot, Series};
 use crate::metrics::names::axis_title;
 use crate::results::experiments;

@@ -1,8 +1,7 @@
 //! The settings in which experiments differ, and those that they have in common.
 
 use super::ReportPage;
-use super::page;
-use super::page::Cell;
+use super::page::{self, Cell};
 use crate::results::experiments::{self, Experiment, show};
 use crate::statistics::NONE;
 use std::collections::BTreeSet;

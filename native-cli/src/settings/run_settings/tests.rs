@@ -1,7 +1,7 @@
 use super::*;
 use crate::settings::request::{Plan, Request};
 use crate::training::args::TrainArgs;
-use clap::{Args as _, FromArgMatches as _};
+use clap::Args as _;
 
 /// Flags of `train` that are no keys of a configuration, with the reason.
 const NO_KEYS: [(&str, &str); 18] = [
@@ -154,4 +154,13 @@ fn of_steps_and_iterations_the_higher_layer_has_the_length_and_no_layer_has_both
     let of = |key: &str| all.iter().find(|one| one.key == key).map(|one| (one.value.clone(), one.origin.as_str()));
     assert_eq!((of("iterations"), of("steps")), (Some((Value::Integer(3), "--iterations")), None));
     assert_eq!(of("eval_every"), Some((Value::Integer(1), "--config a")));
+}
+
+#[test]
+fn one_size_makes_a_meta_test() {
+    let none = MetaTestArgs::default();
+    assert_eq!((none.sizes(7), none.evaluation(7)), (None, Evaluation::Episodes(7)));
+    let some = MetaTestArgs { n_test_episodes: Some(2), ..none };
+    let sizes = TestSizes { n_exploration_eps: 10, n_test_episodes: 2, n_test_tasks: 2 };
+    assert_eq!(some.sizes(2), Some(sizes));
 }

@@ -1,7 +1,7 @@
 //! The live table of jobs: a row for each on a terminal, aligned lines elsewhere, or lines of JSON.
 
 use crate::json::train::TrainLine;
-use crate::ranks::job::{Job, JobEnd};
+use crate::ranks::message::{Job, JobEnd};
 use crate::terminal::output::{is_json, say, say_line};
 use crate::terminal::progress::{BAR, Report, fitting, line};
 use crate::text::numbers::duration;

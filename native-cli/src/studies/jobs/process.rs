@@ -2,14 +2,15 @@
 
 use crate::json::train::TrainLine;
 use crate::outcome::{INTERRUPTED, Stop};
-use crate::ranks::job::{Job, JobEnd};
 use crate::ranks::launch;
+use crate::ranks::message::{Job, JobEnd};
 use crate::terminal::signals;
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, atomic::AtomicUsize, atomic::Ordering};
 
 /// Lines of standard error that are remembered, for the message of a failure.
 const REMEMBERED: usize = 40;

@@ -1,8 +1,7 @@
 //! Trainings that other ranks run for rank 0, as processes.
 
 use crate::ranks::Team;
-use crate::ranks::job::Job;
-use crate::ranks::message::{self, JobReport, Order, read, write};
+use crate::ranks::message::{self, Job, JobReport, Order, read, write};
 use quickstudy_core::backend::Ranks as _;
 use std::rc::Rc;
 

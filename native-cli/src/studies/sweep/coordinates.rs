@@ -1,13 +1,13 @@
 //! Parallel coordinates: an axis for each setting that was tried and one for the score, a line for each trial
 //! (Inselberg 1985).
 
-use super::file::Goal;
 use super::halving::ranked;
 use super::score::Score;
 use super::trial::Trial;
 use crate::curve::clip;
 use crate::pictures::sheet::{Anchor, GRID, INK, QUIET, Sheet, Style, WHITE, ticks};
 use crate::results::experiments::show;
+use crate::studies::sweep::halving::Goal;
 use crate::text::numbers::{short_count, tick_labels};
 use quickstudy_core::env::Color;
 use toml::Value;

@@ -28,19 +28,10 @@ use crate::outcome::Stop;
 use crate::settings::parse;
 use crate::settings::run_settings::RunSettings;
 use crate::studies::study::parts::split;
+use crate::studies::sweep::halving::Goal;
 use crate::text::numbers::grouped;
 use std::collections::HashSet;
 use toml::{Table, Value};
-
-/// The better scores.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Goal {
-    /// Larger ones.
-    #[default]
-    Max,
-    /// Smaller ones.
-    Min,
-}
 
 /// A sweep as it was asked for.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -3,10 +3,19 @@
 //!
 //! Rungs are synchronous, so that which trials go on does not depend on speed.
 
-use super::file::Goal;
 use super::score::Score;
 use crate::settings::parse;
 use toml::{Table, Value};
+
+/// The better scores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Goal {
+    /// Larger ones.
+    #[default]
+    Max,
+    /// Smaller ones.
+    Min,
+}
 
 /// The rule of successive halving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use super::trial::Trial;
 use crate::folder::{RunFolder, file};
 use crate::outcome::Stop;
-use crate::ranks::job::{Job, JobEnd};
+use crate::ranks::message::{Job, JobEnd};
 use crate::studies::jobs::{self, Board};
 use crate::studies::planned_run::{PlannedRun, RunStage};
 use crate::studies::study::arguments::{Common, Machine};

@@ -2,7 +2,7 @@
 
 use super::file::SweepFile;
 use crate::outcome::Stop;
-use crate::ranks::job::Job;
+use crate::ranks::message::Job;
 use crate::results::experiments::show;
 use crate::settings::request::Request;
 use crate::studies::planned_run::RunStage;
