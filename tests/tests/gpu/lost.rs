@@ -1,7 +1,9 @@
 //! A GPU that is lost while the command line trains: the run goes on by itself.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy::internals::{End, Keep, Pace, RecordedSession, Reopen, RunFolder, SeedRun, file, read_snapshot, record_device};
+use quickstudy::internals::{
+    End, Keep, Pace, RecordedSession, Reopen, RunFolder, SeedRun, file, read_snapshot, record_device,
+};
 use quickstudy_core::train::{Evaluation, Layer, Session, Setup};
 use quickstudy_core::{Device, env};
 use quickstudy_gpu::{Gpu, GpuOptions};
