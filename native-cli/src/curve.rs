@@ -13,7 +13,6 @@ use axes::{Axes, LABEL, padded};
 use ends::EndLabel;
 use legend::{Legend, line};
 pub(crate) use legend::{clip, color};
-use quickstudy_core::env::Color;
 
 /// One line of a plot: the same experiment under one or several seeds.
 #[derive(Clone, Debug, Default)]

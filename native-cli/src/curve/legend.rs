@@ -2,6 +2,7 @@
 
 use super::axes::LABEL;
 use crate::pictures::sheet::{INK, Sheet, Style};
+use quickstudy_core::env::Color;
 
 /// Wong 2011 (Nature Methods 8:441), told apart with every kind of colour vision; yellow left out on white.
 const COLORS: [Color; 7] = [

@@ -11,7 +11,7 @@ use crate::folder::{self, file, links, segments};
 use crate::machine::device::time_of_training;
 use crate::metrics::agreement;
 use crate::outcome::Stop;
-use crate::settings::{config, register};
+use crate::settings::register;
 use crate::terminal::activity::{self, Work};
 use crate::terminal::output::say;
 use crate::terminal::signals;
@@ -22,11 +22,10 @@ use crate::training::kept_snapshot::Kept;
 use crate::training::start::{folders_of, headline, steps_of, train};
 use plan::{Ready, Stack, plan};
 use quickstudy_core::backend::Device;
-use quickstudy_core::train::{Layer, Saved, Session, Setup, stacks, trial_stacks};
+use quickstudy_core::train::{Saved, Session, stacks, trial_stacks};
 use source::{Opened, Source};
 use std::collections::HashSet;
 use std::path::PathBuf;
-use toml::Table;
 
 /// Resumes the folders together where their snapshots allow it, otherwise one after the other.
 pub(crate) fn resume(args: &TrainArgs) -> Result<(), Stop> {

@@ -14,9 +14,9 @@ use crate::training::kept_snapshot::Kept;
 use crate::training::run::{Pace, SeedRun};
 use crate::training::start::{prepare, record, title};
 use quickstudy_core::backend::Device;
-use quickstudy_core::train::{Length, Session, Setup};
+use quickstudy_core::train::{Layer, Length, Session, Setup};
 use std::path::PathBuf;
-use toml::Value;
+use toml::{Table, Value};
 
 /// Settings that a run keeps when it goes on: the command may name them, but not change them.
 const UNCHANGED: [&str; 3] = ["algorithm", "env", "seed"];
