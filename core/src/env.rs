@@ -35,7 +35,6 @@
 //! # Ok::<(), quickstudy_core::Error>(())
 //! ```
 
-#[cfg(feature = "bodies")]
 pub mod bodies;
 mod builtin;
 #[cfg(all(feature = "standalone", not(target_arch = "wasm32")))]
@@ -49,8 +48,6 @@ mod engine;
 mod fields;
 #[cfg(all(feature = "standalone", not(target_arch = "wasm32")))]
 mod held_actions;
-#[cfg(any(test, feature = "guest", feature = "modules"))]
-mod module;
 mod real;
 #[cfg(all(feature = "standalone", not(target_arch = "wasm32")))]
 mod row_fault;
@@ -62,10 +59,9 @@ mod time_limit;
 pub use builtin::tabular_mdp::{Tables, TabularMdp};
 pub use builtin::{
     Parameter, acrobot, bandit, builtin, builtin_names, builtin_parameters, cartpole, dark_room, find, grid_world,
-    key_door, mountain_car, mountain_car_continuous, pendulum, point, tabular_mdp,
+    inverted_double_pendulum, inverted_pendulum, key_door, locomotion, machines, mountain_car, mountain_car_continuous,
+    pendulum, point, reacher, tabular_mdp,
 };
-#[cfg(feature = "bodies")]
-pub use builtin::{guest_names, inverted_double_pendulum, inverted_pendulum, locomotion, machines, reacher};
 #[cfg(all(feature = "standalone", not(target_arch = "wasm32")))]
 pub use check::{Check, Outcome, Report, check_env};
 pub use def::EnvDef;
@@ -77,10 +73,6 @@ pub use engine::{LaneBits, LaneMask, Lanes, TracedReset, TracedStep};
 pub use fields::Fields;
 #[doc(hidden)]
 pub use fields::joined;
-#[cfg(any(all(test, feature = "bodies"), feature = "guest"))]
-pub use module::Guest;
-#[cfg(any(test, feature = "modules"))]
-pub use module::{Module, add_module};
 pub use real::{Bits, Constant, Mask, Real, StepPart};
 pub use scene::{Color, Scene, Shape};
 pub use spec::{ActionForm, ActionSpace, Choice, Classes, Dim, EnvSpec, Goal};

@@ -3,72 +3,47 @@
 pub mod acrobot;
 pub mod bandit;
 pub mod bit_flip;
-#[cfg(feature = "bodies")]
 mod body_parameters;
 pub mod cartpole;
 pub mod dark_room;
 pub mod grid_world;
-#[cfg(feature = "bodies")]
-mod guests;
-#[cfg(feature = "bodies")]
 pub mod inverted_double_pendulum;
-#[cfg(feature = "bodies")]
 pub mod inverted_pendulum;
 pub mod key_door;
-#[cfg(feature = "bodies")]
 pub mod locomotion;
-#[cfg(feature = "bodies")]
 pub mod machines;
 pub mod mountain_car;
 pub mod mountain_car_continuous;
 mod parameters;
 pub mod pendulum;
 pub mod point;
-#[cfg(feature = "bodies")]
 pub mod reacher;
-#[cfg(feature = "bodies")]
 mod reader;
 pub mod tabular_mdp;
-#[cfg(feature = "bodies")]
-mod take;
 
-#[cfg(feature = "bodies")]
-use guests::given_guest;
-#[cfg(any(all(test, feature = "bodies"), feature = "guest"))]
-pub(super) use guests::guest;
-#[cfg(feature = "bodies")]
-pub use guests::guest_names;
-#[cfg(feature = "bodies")]
-pub(super) use guests::guest_parameters;
 pub use parameters::Parameter;
+use parameters::{BuiltinEntry, Make};
 pub(super) use parameters::{Given, parse};
-#[cfg(feature = "bodies")]
-use take::Handles;
-#[cfg(any(all(test, feature = "bodies"), feature = "guest"))]
-pub(super) use take::Take;
 
 use std::borrow::Cow;
 
 use self::acrobot::Acrobot;
 use self::bandit::Bandit;
 use self::bit_flip::BitFlip;
+use self::body_parameters::BODIES;
 use self::cartpole::CartPole;
 use self::dark_room::DarkRoom;
 use self::grid_world::GridWorld;
 use self::key_door::KeyDoor;
+use self::machines::MACHINES;
 use self::mountain_car::MountainCar;
 use self::mountain_car_continuous::MountainCarContinuous;
 use self::pendulum::Pendulum;
 use self::point::{PointArena, PointCorner, PointGoal, PointHalfCircle, PointMomentum, PointReward, PointWalls};
 use self::tabular_mdp::TabularMdp;
-#[cfg(any(test, feature = "modules"))]
-use crate::env::module;
 use crate::env::time_limit::{self, TIME_LIMIT};
 use crate::env::{Env, EnvDef};
 use crate::{Error, Result};
-
-/// A name, the parameters it takes, and how it is made.
-type BuiltinEntry = (&'static str, &'static [Parameter], fn(&Given<'_>) -> Result<EnvDef>);
 
 const BUILTIN: &[BuiltinEntry] = &[
     ("cartpole", &[], standard::<CartPole>),
@@ -120,32 +95,17 @@ fn standard<E: Env + Default>(_: &Given<'_>) -> Result<EnvDef> {
 /// Names of the built-in environments.
 #[must_use]
 pub fn builtin_names() -> Vec<&'static str> {
-    let names = BUILTIN.iter().map(|(name, _, _)| *name);
-    #[cfg(feature = "bodies")]
-    let names = names.chain(guest_names());
-    #[cfg(any(test, feature = "modules"))]
-    let names = names.chain(module::loaded_names());
-    names.collect()
+    let names = BUILTIN.iter().chain(BODIES).map(|(name, _, _)| *name);
+    names.chain(MACHINES.iter().map(|(name, _, _)| *name)).collect()
 }
 
-/// The parameters of its own that an environment takes, and how it is made with some.
-type Found = (Cow<'static, [Parameter]>, Box<dyn Fn(&Given<'_>) -> Result<EnvDef>>);
-
-fn found(name: &str) -> Option<Found> {
-    if let Some((_, parameters, make)) = BUILTIN.iter().find(|(known, _, _)| *known == name) {
-        return Some((Cow::Borrowed(parameters), Box::new(make)));
+/// An environment's own parameters, and how it is made with some.
+fn found(name: &str) -> Option<(Cow<'static, [Parameter]>, Make)> {
+    if let Some((_, parameters, make)) = BUILTIN.iter().chain(BODIES).find(|(known, _, _)| *known == name) {
+        return Some((Cow::Borrowed(parameters), *make));
     }
-    #[cfg(feature = "bodies")]
-    if let Some((name, parameters)) = guest_parameters(name) {
-        return Some((Cow::Owned(parameters), Box::new(|given| given_guest(name, given, Handles))));
-    }
-    #[cfg(any(test, feature = "modules"))]
-    if let Some((parameters, module)) = module::loaded(name) {
-        let name = name.to_owned();
-        let make = move |given: &Given<'_>| module::make(&module, &name, given);
-        return Some((Cow::Borrowed(parameters), Box::new(make)));
-    }
-    None
+    let (_, parameters, make) = MACHINES.iter().find(|(known, _, _)| *known == name)?;
+    Some((Cow::Owned(parameters()), *make))
 }
 
 /// The parameters that a built-in environment's name may be given with: its own, and `time_limit`, which all have. None

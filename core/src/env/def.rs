@@ -34,24 +34,17 @@ impl EnvDef {
         if let Some(problem) = spec_problem(&spec, state_len) {
             return Err(Error::Environment { name: spec.name.clone(), problem });
         }
-        Self::with_spec(Arc::new(env), spec).checked_tasks()
-    }
-
-    fn checked_tasks(self) -> Result<Self> {
-        match self.task_problem() {
-            Some(problem) => Err(Error::Environment { name: self.spec.name.clone(), problem }),
-            None => Ok(self),
+        let def = Self::with_spec(Arc::new(env), spec);
+        match def.task_problem() {
+            Some(problem) => Err(Error::Environment { name: def.spec.name.clone(), problem }),
+            None => Ok(def),
         }
     }
 
     /// Erases the type of an environment with a spec that can work.
     pub(super) fn with_spec<E: Env>(env: Arc<E>, spec: Arc<EnvSpec>) -> Self {
-        Self::of(Arc::new(Typed { env, spec: spec.clone() }), spec)
-    }
-
-    /// A handle to what has no type any more.
-    pub(super) fn of(env: Arc<dyn Erased>, spec: Arc<EnvSpec>) -> Self {
-        let state_len = env.state_len();
+        let env: Arc<dyn Erased> = Arc::new(Typed { env, spec: spec.clone() });
+        let state_len = <E::State<f64> as Fields<f64>>::N;
         let native = |job| Arc::new(NativeJob { env: env.clone(), spec: spec.clone(), state_len, job });
         let (reset, step) = (native(Job::Reset), native(Job::Step));
         Self { spec, state_len, env, reset, step }

@@ -2,12 +2,12 @@
 //! sub-graphs of traced programs. Authors of environments need none of it.
 
 // `check_env` measures by the clock, which WebAssembly does not have by itself.
-#[cfg(all(feature = "standalone", any(test, not(target_arch = "wasm32"))))]
+#[cfg(all(feature = "standalone", not(target_arch = "wasm32")))]
 pub(super) mod agree;
-pub(super) mod block;
+mod block;
 pub(super) mod erased;
 mod graph_lanes;
-pub(super) mod graph_rows;
+mod graph_rows;
 pub(super) mod host_step;
 pub(super) mod job;
 mod lanes;
@@ -25,8 +25,8 @@ mod register;
 mod register_tests;
 #[cfg(feature = "standalone")]
 pub(super) mod scalar;
-pub(super) mod step;
-pub(super) mod traced;
+mod step;
+mod traced;
 #[cfg(test)]
 mod traced_tests;
 #[cfg(target_arch = "x86_64")]

@@ -320,7 +320,7 @@ mod tests {
     use crate::env::{EnvSpec, builtin};
     use crate::settings::Settings as _;
     use crate::train::presets;
-    #[cfg(all(feature = "bodies", feature = "gymnasium"))]
+    #[cfg(feature = "gymnasium")]
     use crate::train::{ALGORITHMS, Preset};
 
     fn layer(origin: &str, text: &str) -> Layer {
@@ -373,7 +373,6 @@ mod tests {
     }
 
     /// A built-in environment whose spaces are those of an environment of Gymnasium.
-    #[cfg(feature = "bodies")]
     fn like(name: &str) -> &'static str {
         match name.trim_start_matches("gymnasium:").split('-').next().unwrap() {
             "CartPole" => "cartpole",
@@ -390,7 +389,6 @@ mod tests {
 
     /// The place of a preset's environment; where that is none of the built-in ones, without what plays it.
     fn place(name: &str) -> EnvPlace {
-        #[cfg(feature = "bodies")]
         if name.starts_with("metaworld:") {
             let dims =
                 |count: usize, bound: f64| (0..count).map(|i| Dim::new(format!("x{i}"), -bound, bound)).collect();
@@ -398,7 +396,6 @@ mod tests {
             let spec = EnvSpec::new(name, dims(39, f64::INFINITY), action, 500).task(dims(2, 50.0));
             return EnvPlace::host(spec, |_| Err(Error::config("env", "it has only a spec")));
         }
-        #[cfg(feature = "bodies")]
         if name.starts_with("gymnasium:") {
             let spec = EnvSpec { name: name.to_owned(), ..builtin(like(name)).unwrap().spec().clone() };
             return EnvPlace::host(spec, |_| Err(Error::config("env", "it has only a spec")));
@@ -410,7 +407,7 @@ mod tests {
     fn every_preset_is_valid_for_its_environment() {
         let all = presets().unwrap();
         // Every table of a room's file is a preset of one algorithm; WebAssembly has no keys for people.
-        #[cfg(all(feature = "bodies", feature = "gymnasium"))]
+        #[cfg(feature = "gymnasium")]
         for def in ALGORITHMS {
             let file: Table = toml::from_str(def.presets).unwrap();
             for table in file["preset"].as_array().unwrap() {
@@ -433,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg(all(feature = "bodies", feature = "gymnasium"))]
+    #[cfg(feature = "gymnasium")]
     fn environments_of_gymnasium_have_presets_by_their_id() {
         let named = |name: &str| {
             let spec = EnvSpec { name: name.to_owned(), ..builtin("pendulum").unwrap().spec().clone() };

@@ -3,7 +3,7 @@
 use crate::folder::{self, Begun, RunFolder, default_name, file, links, provenance};
 use crate::json::train::TrainLine;
 use crate::machine::device::time_of_training;
-use crate::outcome::Stop;
+use crate::outcome::{EXISTS, Stop};
 use crate::settings::keep_snapshots::Keep;
 use crate::settings::request::Plan;
 use crate::terminal::activity::{self, Work};
@@ -103,7 +103,7 @@ fn open_folders(args: &TrainArgs, setup: &Setup) -> Result<Vec<RunFolder>, Stop>
         (Some(out), [_]) => Begun::default().add(out, RunFolder::create),
         (Some(out), seeds) => {
             let all = quote::shell_quote(out);
-            let hint = |stop: Stop| match stop.message.ends_with("already holds a run") {
+            let hint = |stop: Stop| match stop.kind == EXISTS {
                 true => {
                     stop.hint(format!("continue all with `quickstudy train --resume {all}`, or choose another --out"))
                 }

@@ -2,16 +2,18 @@
 
 use crate::json::VERSION;
 use crate::json::list::ListLine;
+use crate::json::schema::schema;
 use crate::outcome::Stop;
 use crate::settings::register;
 use crate::terminal::json_args::JsonArgs;
-use crate::terminal::output::say;
+use crate::terminal::output::{self, say};
 use crate::text::numbers::short_count;
 use crate::text::program;
 use clap::ValueEnum as _;
 use quickstudy_core::algo::AlgorithmDef;
 use quickstudy_core::env::{ActionSpace, Choice, Dim, TIME_LIMIT, builtin_parameters};
 use quickstudy_core::train::presets;
+use std::path::Path;
 
 /// Arguments of `quickstudy list`.
 #[derive(Debug, clap::Args)]
@@ -34,6 +36,9 @@ pub(crate) struct ListArgs {
         hide_possible_values = true
     )]
     pub algorithm: Option<String>,
+    /// Print the JSON Schema of the lines that --json writes, by verb
+    #[arg(long, conflicts_with_all = ["part", "json"])]
+    pub json_schema: bool,
     /// Results as lines of JSON
     #[command(flatten)]
     pub json: JsonArgs,
@@ -59,6 +64,9 @@ pub(crate) enum ListPart {
 /// Runs the verb.
 pub(crate) fn run(args: &ListArgs) -> Result<(), Stop> {
     args.json.reserve([])?;
+    if args.json_schema {
+        return output::write(Path::new("-"), format!("{:#}\n", schema()).as_bytes());
+    }
     let found = match (&args.algorithm, args.part) {
         (None, part) => lines(part)?,
         (Some(algorithm), Some(ListPart::Settings)) => settings(algorithm)?,

@@ -82,7 +82,7 @@ const CRATES: [(&str, &[&[&str]]); 5] = [
         "wasm",
         &[
             &["thrown"],
-            &["device", "js", "modules", "scene"],
+            &["device", "js", "scene"],
             &["describe", "js_env"],
             &["js_executor"],
             &["session"],

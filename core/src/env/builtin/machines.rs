@@ -34,51 +34,26 @@ pub use qcartpole::QCartPole;
 pub use qube::{Qube, QubeIntegrator};
 pub use reward::Weights;
 
-use super::parameters::{Given, Parameter};
-use super::take::Take;
-use crate::{Error, Result};
+use super::parameters::{Make, Parameter};
+use crate::env::EnvDef;
 
-/// The names of the machines.
-pub(super) const MACHINES: [&str; 9] = [
-    "ball-on-beam",
-    "ball-on-beam-discrete",
-    "mass-spring",
-    "pyrado-pendulum",
-    "qube-swing-up",
-    "qube-stabilise",
-    "qcartpole-stabilise",
-    "qcartpole-swing-up",
-    "ball-balancer",
+/// The machines: a name, the parameters it takes, and how it is made.
+pub(super) const MACHINES: [(&str, fn() -> Vec<Parameter>, Make); 9] = [
+    ("ball-on-beam", || BallOnBeam::continuous().parameters(), |p| EnvDef::new(BallOnBeam::continuous().given(p)?)),
+    (
+        "ball-on-beam-discrete",
+        || BallOnBeam::discrete().parameters(),
+        |p| EnvDef::new(BallOnBeam::discrete().given(p)?),
+    ),
+    ("mass-spring", || MassSpring::default().parameters(), |p| EnvDef::new(MassSpring::default().given(p)?)),
+    (
+        "pyrado-pendulum",
+        || PyradoPendulum::default().parameters(),
+        |p| EnvDef::new(PyradoPendulum::default().given(p)?),
+    ),
+    ("qube-swing-up", || Qube::swing_up().parameters(), |p| EnvDef::new(Qube::swing_up().given(p)?)),
+    ("qube-stabilise", || Qube::stabilise().parameters(), |p| EnvDef::new(Qube::stabilise().given(p)?)),
+    ("qcartpole-stabilise", || QCartPole::stabilise().parameters(), |p| EnvDef::new(QCartPole::stabilise().given(p)?)),
+    ("qcartpole-swing-up", || QCartPole::swing_up().parameters(), |p| EnvDef::new(QCartPole::swing_up().given(p)?)),
+    ("ball-balancer", || BallBalancer::default().parameters(), |p| EnvDef::new(BallBalancer::default().given(p)?)),
 ];
-
-/// The parameters that a machine takes.
-pub(super) fn machine_parameters(name: &str) -> Option<Vec<Parameter>> {
-    Some(match name {
-        "ball-on-beam" => BallOnBeam::continuous().parameters(),
-        "ball-on-beam-discrete" => BallOnBeam::discrete().parameters(),
-        "mass-spring" => MassSpring::default().parameters(),
-        "pyrado-pendulum" => PyradoPendulum::default().parameters(),
-        "qube-swing-up" => Qube::swing_up().parameters(),
-        "qube-stabilise" => Qube::stabilise().parameters(),
-        "qcartpole-stabilise" => QCartPole::stabilise().parameters(),
-        "qcartpole-swing-up" => QCartPole::swing_up().parameters(),
-        "ball-balancer" => BallBalancer::default().parameters(),
-        _ => return None,
-    })
-}
-
-/// The machine of that name.
-pub(super) fn given_machine<T: Take>(name: &str, given: &Given<'_>, to: T) -> Result<T::Made> {
-    match name {
-        "ball-on-beam" => to.take(BallOnBeam::continuous().given(given)?),
-        "ball-on-beam-discrete" => to.take(BallOnBeam::discrete().given(given)?),
-        "mass-spring" => to.take(MassSpring::default().given(given)?),
-        "pyrado-pendulum" => to.take(PyradoPendulum::default().given(given)?),
-        "qube-swing-up" => to.take(Qube::swing_up().given(given)?),
-        "qube-stabilise" => to.take(Qube::stabilise().given(given)?),
-        "qcartpole-stabilise" => to.take(QCartPole::stabilise().given(given)?),
-        "qcartpole-swing-up" => to.take(QCartPole::swing_up().given(given)?),
-        "ball-balancer" => to.take(BallBalancer::default().given(given)?),
-        _ => Err(Error::unknown("environment", name, MACHINES)),
-    }
-}

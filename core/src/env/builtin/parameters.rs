@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
+use crate::env::EnvDef;
 use crate::{Error, Result};
 
 /// A parameter that may be given with the name of an environment.
@@ -19,6 +20,12 @@ pub struct Parameter {
 /// The parameters that were given: names and values.
 #[derive(Default)]
 pub(in crate::env) struct Given<'a>(Vec<(&'a str, &'a str)>);
+
+/// How an environment is made with the parameters that were given.
+pub(super) type Make = fn(&Given<'_>) -> Result<EnvDef>;
+
+/// A name, the parameters it takes, and how it is made.
+pub(super) type BuiltinEntry = (&'static str, &'static [Parameter], Make);
 
 /// Reads the parameters that were given with the name of the environment `env`.
 ///
@@ -55,18 +62,10 @@ impl<'a> Given<'a> {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
 
-    /// All but one, as they are written behind a name.
-    #[cfg(any(test, feature = "modules"))]
-    pub(in crate::env) fn text_without(&self, left_out: &str) -> String {
-        let own = self.0.iter().filter(|(name, _)| *name != left_out);
-        own.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(",")
-    }
-
     /// The number given for a parameter, or the default.
     ///
     /// # Errors
     /// [`Error::Config`] if it is none or out of range.
-    #[cfg(feature = "bodies")]
     pub(super) fn number(&self, name: &str, default: f64, range: RangeInclusive<f64>) -> Result<f64> {
         let Some(text) = self.text(name) else { return Ok(default) };
         match text.parse() {
@@ -82,7 +81,6 @@ impl<'a> Given<'a> {
     ///
     /// # Errors
     /// [`Error::Config`] if it is none, is empty, or has a bound beyond ± 10⁶.
-    #[cfg(feature = "bodies")]
     pub(super) fn span(&self, name: &str, default: [f64; 2]) -> Result<[f64; 2]> {
         let Some(text) = self.text(name) else { return Ok(default) };
         let wrong = |problem: &str| Error::config("env", format!("{name}={text}: {problem}"));
@@ -103,7 +101,6 @@ impl<'a> Given<'a> {
     ///
     /// # Errors
     /// [`Error::Config`] if it is neither `true` nor `false`.
-    #[cfg(feature = "bodies")]
     pub(super) fn flag(&self, name: &str, default: bool) -> Result<bool> {
         let Some(text) = self.text(name) else { return Ok(default) };
         text.parse().map_err(|_| Error::config("env", format!("{name}={text}: expected true or false")))

@@ -4,7 +4,7 @@ use toml::{Table, Value};
 
 use super::register::ALGORITHMS;
 use crate::algo::AlgorithmDef;
-use crate::env::{builtin_names, own_name};
+use crate::env::own_name;
 use crate::{Error, Result};
 
 /// Settings that are known to work for an algorithm on an environment.
@@ -43,11 +43,7 @@ impl Preset {
 
     /// Tells whether this build can have the environment.
     fn has_env(&self) -> bool {
-        match self.is_builtin() {
-            true if cfg!(any(feature = "bodies", feature = "modules")) => true,
-            true => builtin_names().iter().any(|name| self.env.split(':').next() == Some(name)),
-            false => cfg!(feature = "gymnasium"),
-        }
+        self.is_builtin() || cfg!(feature = "gymnasium")
     }
 }
 
