@@ -12,11 +12,10 @@ use crate::statistics;
 pub use crate::statistics::band::Band;
 use crate::statistics::band::{self, aggregate};
 pub use crate::statistics::bootstrap::Scores;
-use axes::{Axes, padded};
+use axes::{Axes, LABEL, padded};
 use ends::EndLabel;
-use legend::Legend;
-pub(crate) use legend::clip;
-use quickstudy_core::env::Color;
+use legend::{Legend, line};
+pub(crate) use legend::{clip, color};
 
 /// One line of a plot: the same experiment under one or several seeds.
 #[derive(Clone, Debug, Default)]
@@ -73,18 +72,6 @@ impl Series {
     }
 }
 
-/// Wong 2011 (Nature Methods 8:441), told apart with every kind of colour vision; yellow left out on white.
-const COLORS: [Color; 7] = [
-    Color::rgb(0, 114, 178),
-    Color::rgb(213, 94, 0),
-    Color::rgb(0, 158, 115),
-    Color::rgb(204, 121, 167),
-    Color::rgb(86, 180, 233),
-    Color::rgb(230, 159, 0),
-    Color::rgb(90, 90, 98),
-];
-/// Letters of labels.
-const LABEL: f32 = 13.0;
 /// From a panel's left edge to its axes.
 const LEFT: f32 = 84.0;
 /// From the axes to the panel's right edge: room for the values at the ends of lines.
@@ -263,19 +250,6 @@ fn draw_band(sheet: &mut Sheet, axes: &Axes, band: &Band, number: usize) {
     line(sheet, &means[first..], number, WIDTHS[1]);
     let [x, y] = means[first];
     sheet.stroke(&[[x, y - 7.0], [x, y + 7.0]], WIDTHS[0], color(number), 1.0);
-}
-
-/// The colour of this number.
-pub(crate) fn color(number: usize) -> Color {
-    COLORS[number % COLORS.len()]
-}
-
-/// A line in the colour of this number: where colours come again it has gaps.
-fn line(sheet: &mut Sheet, points: &[[f32; 2]], number: usize, width: f32) {
-    match number / COLORS.len() {
-        0 => sheet.stroke(points, width, color(number), 1.0),
-        again => sheet.dashed(points, if again % 2 == 1 { 16.0 } else { 7.0 }, width, color(number)),
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! The axes of a panel: where they are, what they span, and their numbers.
 
-use super::LABEL;
 use crate::pictures::sheet::{Anchor, GRID, INK, QUIET, Sheet, Style, ticks};
 use crate::text::numbers::{short_count, tick_labels};
 use std::ops::Range;
@@ -18,6 +17,8 @@ pub(super) struct Axes {
     pub bottom: f32,
 }
 
+/// Letters of labels.
+pub(super) const LABEL: f32 = 13.0;
 /// Room that a number and the gap to the next one take along an axis.
 const ACROSS: f32 = 72.0;
 const UP: f32 = 36.0;

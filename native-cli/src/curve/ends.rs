@@ -1,6 +1,7 @@
 //! The last values of lines, written where these end.
 
-use super::{LABEL, color};
+use super::axes::LABEL;
+use super::legend::color;
 use crate::pictures::sheet::{Sheet, Style};
 use crate::text::numbers::alike;
 

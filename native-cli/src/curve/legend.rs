@@ -1,7 +1,19 @@
 //! Which line is which.
 
-use super::{LABEL, line};
+use super::axes::LABEL;
 use crate::pictures::sheet::{INK, Sheet, Style};
+use quickstudy_core::env::Color;
+
+/// Wong 2011 (Nature Methods 8:441), told apart with every kind of colour vision; yellow left out on white.
+const COLORS: [Color; 7] = [
+    Color::rgb(0, 114, 178),
+    Color::rgb(213, 94, 0),
+    Color::rgb(0, 158, 115),
+    Color::rgb(204, 121, 167),
+    Color::rgb(86, 180, 233),
+    Color::rgb(230, 159, 0),
+    Color::rgb(90, 90, 98),
+];
 
 /// Labels with the numbers of their colours, in as many columns as they leave room for.
 pub(super) struct Legend<'a> {
@@ -62,6 +74,19 @@ pub(crate) fn clip(label: &str, style: Style, room: f32) -> String {
         text.push('…');
     }
     text
+}
+
+/// The colour of this number.
+pub(crate) fn color(number: usize) -> Color {
+    COLORS[number % COLORS.len()]
+}
+
+/// A line in the colour of this number: where colours come again it has gaps.
+pub(super) fn line(sheet: &mut Sheet, points: &[[f32; 2]], number: usize, width: f32) {
+    match number / COLORS.len() {
+        0 => sheet.stroke(points, width, color(number), 1.0),
+        again => sheet.dashed(points, if again % 2 == 1 { 16.0 } else { 7.0 }, width, color(number)),
+    }
 }
 
 #[cfg(test)]

@@ -5,20 +5,15 @@ mod run;
 use crate::folder::{file, find_runs};
 use crate::metrics::{self, EPISODE_RETURN, EVAL_RETURN};
 use crate::outcome::Stop;
+use run::NAMES;
 pub(crate) use run::believe_snapshot;
-pub(crate) use run::{Run, unique};
+pub(crate) use run::{ENV, Run, show, unique};
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 use toml::{Table, Value};
 
-/// Names of an experiment, which come first in a label and without their key.
-const NAMES: [&str; 3] = ["algorithm", ENV, "folder"];
-/// The key of the environment.
-pub(crate) const ENV: &str = "env";
 /// Settings in a label at most, unless fewer do not tell lines apart.
 const SHOWN: usize = 3;
-/// Letters of a value in a label at most.
-const LETTERS: usize = 48;
 
 /// Runs that share a line.
 #[derive(Clone, Debug, PartialEq)]
@@ -155,19 +150,6 @@ fn telling<'a>(alike: &[&Experiment], keys: &[&'a String]) -> Vec<&'a String> {
         chosen.push(best);
     }
     chosen
-}
-
-/// A value in few letters, all of which can be printed.
-pub(crate) fn show(value: &Value) -> String {
-    let text = match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string().replace(", ", ","),
-    };
-    let mut shown: String = text.chars().filter(|c| !c.is_control()).take(LETTERS).collect();
-    if text.chars().count() > LETTERS {
-        shown.push('…');
-    }
-    shown
 }
 
 /// Reads all runs in these folders, as [`Run::read`] and [`unique`], and returns them with notes.

@@ -3,6 +3,7 @@
 //! Its sections are in files of their own. Whatever comes from a run folder is escaped ([`crate::text::markup`]), and the
 //! page's own policy lets it load nothing: no script, no picture, no font.
 
+mod compared;
 mod curves;
 mod filmstrip;
 mod origins;
@@ -14,6 +15,7 @@ use crate::outcome::Stop;
 use crate::results::comparison::document::Document;
 use crate::results::comparison::{Comparison, methods};
 use crate::results::experiments::{self, Experiment};
+use compared::Compared;
 use filmstrip::Filmstrip;
 
 /// Resamples of each interval: those of `compare`.
@@ -22,11 +24,7 @@ const RESAMPLES: usize = 10_000;
 /// A report of some experiments.
 #[derive(Debug)]
 pub(crate) struct ReportPage<'a> {
-    all: &'a [Experiment],
-    /// For each experiment the number of its method, which is that of its colour.
-    places: Vec<usize>,
-    comparison: Comparison,
-    metric: Option<&'a str>,
+    compared: Compared<'a>,
     films: Vec<Filmstrip>,
 }
 
@@ -47,43 +45,33 @@ impl<'a> ReportPage<'a> {
         let mut comparison = Comparison::new(all, &labels, metric, baseline, RESAMPLES)?;
         comparison.notes.splice(0..0, notes);
         let (_, places) = methods(all, &labels);
-        Ok(Self { all, places, comparison, metric, films: Vec::new() })
+        Ok(Self { compared: Compared { all, places, comparison, metric }, films: Vec::new() })
     }
 
     /// Lets a policy of each experiment play, for pictures. What cannot be drawn is said in their place.
     pub(crate) fn add_pictures(&mut self) {
-        self.films = filmstrip::films(self);
+        self.films = filmstrip::films(&self.compared);
     }
 
     /// Lines on what else one should know.
     pub(crate) fn notes(&self) -> &[String] {
-        &self.comparison.notes
+        &self.compared.comparison.notes
     }
 
     /// The page, a file of HTML. Without a title it is called after experiments and environments.
     pub(crate) fn page(&self, title: Option<&str>) -> String {
         let title = title.map_or_else(|| self.title(), str::to_owned);
-        let document = Document::of(&self.comparison);
+        let document = Document::of(&self.compared.comparison);
         let lead = document.sections.first().map_or("", |section| section.title.as_str());
         let sections = [
-            curves::section(self),
-            statistics::section(self, &document),
+            curves::section(&self.compared),
+            statistics::section(&self.compared, &document),
             filmstrip::section(&self.films),
-            settings::section(self),
-            origins::repeating(self),
-            origins::runs(self),
+            settings::section(&self.compared),
+            origins::repeating(&self.compared),
+            origins::runs(&self.compared),
         ];
         page::page(&title, lead, &sections)
-    }
-
-    /// The name of an experiment, with its environment where there are several.
-    fn name(&self, experiment: usize) -> String {
-        let label = &self.comparison.methods[self.places[experiment]];
-        let env = self.all[experiment].env().map(experiments::show);
-        match env.filter(|env| experiments::environments(self.all).len() > 1 && env != label) {
-            Some(env) => format!("{label} on {env}"),
-            None => label.clone(),
-        }
     }
 
     /// Experiments and environments in a few words.
@@ -94,8 +82,8 @@ impl<'a> ReportPage<'a> {
             [rest @ .., last] if rest.len() < 3 => format!("{} and {last}", rest.join(", ")),
             all => format!("{} {what}", all.len()),
         };
-        let methods: Vec<&str> = self.comparison.methods.iter().map(String::as_str).collect();
-        let tasks: Vec<&str> = self.comparison.tasks.iter().map(|task| task.name.as_str()).collect();
+        let methods: Vec<&str> = self.compared.comparison.methods.iter().map(String::as_str).collect();
+        let tasks: Vec<&str> = self.compared.comparison.tasks.iter().map(|task| task.name.as_str()).collect();
         let (methods, tasks) = (several(&methods, "experiments"), several(&tasks, "environments"));
         // The label of a single experiment may name its environment.
         if methods.ends_with(&tasks) { methods } else { format!("{methods} on {tasks}") }

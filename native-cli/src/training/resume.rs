@@ -11,7 +11,7 @@ use crate::folder::{self, file, links, segments};
 use crate::machine::device::time_of_training;
 use crate::metrics::agreement;
 use crate::outcome::Stop;
-use crate::settings::{config, register};
+use crate::settings::register;
 use crate::terminal::activity::{self, Work};
 use crate::terminal::output::say;
 use crate::terminal::signals;
@@ -22,11 +22,10 @@ use crate::training::kept_snapshot::Kept;
 use crate::training::start::{folders_of, headline, steps_of, train};
 use plan::{Ready, Stack, plan};
 use quickstudy_core::backend::Device;
-use quickstudy_core::train::{Layer, Saved, Session, Setup, stacks, trial_stacks};
+use quickstudy_core::train::{Saved, Session, stacks, trial_stacks};
 use source::{Opened, Source};
 use std::collections::HashSet;
 use std::path::PathBuf;
-use toml::Table;
 
 /// Resumes the folders together where their snapshots allow it, otherwise one after the other.
 pub(crate) fn resume(args: &TrainArgs) -> Result<(), Stop> {
@@ -169,42 +168,4 @@ fn goes_on(session: &Session, runs: usize) -> String {
         Some(all) => format!("goes on from step {steps}, after iteration {} of {all}", session.iteration()),
         None => format!("goes on from step {steps} of {}", grouped(session.setup().steps)),
     }
-}
-
-/// Names and settings given beside `--resume` must be those of the run: it could not be told from a new one otherwise.
-fn check_unchanged(args: &TrainArgs, setup: &Setup) -> Result<(), Stop> {
-    let request = args.request();
-    let (file_keys, file_settings) = match &request.config {
-        Some(path) => config::read_file(path)?,
-        None => Default::default(),
-    };
-    let (set_keys, set_settings) = config::from_settings(&request.settings)?;
-    let keys = request.flags.or(set_keys).or(file_keys);
-    let differs = |what: &str, run: &str, asked: &str| {
-        Stop::user(format!("the run to resume has the {what} {run}, not {asked}"))
-            .hint("a resumed run keeps its settings; leave them out, or start a new run without --resume")
-    };
-    let env = &setup.env.spec().name;
-    if let Some(asked) = keys.algorithm.filter(|asked| *asked != setup.algorithm.name) {
-        return Err(differs("algorithm", setup.algorithm.name, &asked));
-    }
-    if let Some(asked) = keys.env.filter(|asked| asked != env) {
-        return Err(differs("environment", env, &asked));
-    }
-    if let Some(asked) = keys.seed
-        && setup.seeds.iter().any(|seed| !asked.contains(seed))
-    {
-        return Err(differs("seed", &format!("{:?}", setup.seeds), &format!("{asked:?}")));
-    }
-    let own: Table = setup.settings.iter().map(|s| (s.key.clone(), s.value.clone())).collect();
-    let layers = [("snapshot", own), ("--config", file_settings), ("--set", set_settings)]
-        .map(|(origin, settings)| Layer { origin: origin.to_owned(), settings });
-    // Runs of a sweep may have a seed twice, and settings do not depend on it.
-    let asked = Setup::resolve(setup.algorithm, setup.env.clone(), &setup.seeds[..1], setup.length(), &layers)?;
-    for (run, asked) in setup.settings.iter().zip(&asked.settings) {
-        if run.value != asked.value {
-            return Err(differs(&run.key, &run.value.to_string(), &asked.value.to_string()));
-        }
-    }
-    Ok(())
 }

@@ -127,7 +127,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Stop> {
         return Err(Stop::user(format!("--seconds: {} is not in 0 to 3600", args.seconds)));
     }
     if args.part == Some(BenchPart::Ranks) {
-        return ranks::measure(args);
+        return ranks::measure(&args.json, args.seconds, args.device.threads());
     }
     let env = args.env.as_deref().map(register::environment).transpose().map_err(Stop::from)?;
     let on_host = env.as_ref().and_then(|env| env.device().err());

@@ -61,7 +61,6 @@ const LISTS: &[(&str, &str)] = &[
 const LISTS_OF_ENVIRONMENTS: &[(&str, &str)] = &[
     ("CHANGELOG.md", "tells of what was added"),
     ("python/quickstudy/_spaces.py", "has action spaces, which a test compares with those of the environments"),
-    ("wasm/js/bodies-catalogue.ts", "is written by a test from the list"),
     ("web-demo/src/worlds.ts", "shows some"),
 ];
 

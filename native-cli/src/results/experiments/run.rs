@@ -1,6 +1,5 @@
 //! Runs as they are read from their folders, each once.
 
-use super::{NAMES, show};
 use crate::files::reading;
 use crate::folder::file;
 use crate::metrics::agreement::SnapshotRun;
@@ -13,6 +12,13 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
+
+/// Names of an experiment, which come first in a label and without their key.
+pub(super) const NAMES: [&str; 3] = ["algorithm", ENV, "folder"];
+/// The key of the environment.
+pub(crate) const ENV: &str = "env";
+/// Letters of a value in a label at most.
+const LETTERS: usize = 48;
 
 /// Notes about folders of the same run that are written out.
 const NOTES: usize = 5;
@@ -206,6 +212,19 @@ pub(crate) fn unique(
         notes.push(format!("note: {more} more folders have the settings and the seed of another one"));
     }
     Ok((kept, notes))
+}
+
+/// A value in few letters, all of which can be printed.
+pub(crate) fn show(value: &Value) -> String {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string().replace(", ", ","),
+    };
+    let mut shown: String = text.chars().filter(|c| !c.is_control()).take(LETTERS).collect();
+    if text.chars().count() > LETTERS {
+        shown.push('…');
+    }
+    shown
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Learning curves of a report: a panel for each environment, under one legend.
 
-use super::{ReportPage, page};
+use super::compared::Compared;
+use super::page;
 use crate::curve::{self, Plot, Series};
 use crate::metrics::names::axis_title;
 use crate::results::experiments;
@@ -12,7 +13,7 @@ use toml::Value;
 const SIZE: [f32; 2] = [420.0, 290.0];
 
 /// A panel for each environment.
-pub(super) fn section(report: &ReportPage<'_>) -> String {
+pub(super) fn section(report: &Compared<'_>) -> String {
     let panels: String =
         experiments::environments(report.all).into_iter().enumerate().map(|(i, env)| panel(report, env, i)).collect();
     let most = report.all.iter().map(|one| one.runs.len()).max().unwrap_or(0);
@@ -30,7 +31,7 @@ pub(super) fn section(report: &ReportPage<'_>) -> String {
 }
 
 /// Which line is which; a single one needs no legend.
-fn legend(report: &ReportPage<'_>) -> String {
+fn legend(report: &Compared<'_>) -> String {
     let methods = &report.comparison.methods;
     if methods.len() < 2 {
         return String::new();
@@ -39,7 +40,7 @@ fn legend(report: &ReportPage<'_>) -> String {
     format!("<ul class=\"legend\">{}</ul>\n", methods.iter().enumerate().map(entry).collect::<String>())
 }
 
-fn panel(report: &ReportPage<'_>, env: Option<&Value>, number: usize) -> String {
+fn panel(report: &Compared<'_>, env: Option<&Value>, number: usize) -> String {
     let name = env.map_or_else(|| "environment not recorded".to_owned(), experiments::show);
     let (default, _) = experiments::returns(report.all, env, ["drawn", "draws"]);
     let metric = report.metric.unwrap_or(default);

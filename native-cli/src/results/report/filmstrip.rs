@@ -1,6 +1,6 @@
 //! Pictures of episodes: some moments of one that a policy of an experiment plays, as drawings of the environment.
 
-use super::ReportPage;
+use super::compared::Compared;
 use super::page;
 use crate::files::reading;
 use crate::folder;
@@ -41,7 +41,7 @@ struct FilmedEpisode {
 }
 
 /// The episode of each experiment; beyond some nothing is played.
-pub(super) fn films(report: &ReportPage<'_>) -> Vec<Filmstrip> {
+pub(super) fn films(report: &Compared<'_>) -> Vec<Filmstrip> {
     let film = |i: usize| Filmstrip {
         experiment: report.name(i),
         method: report.places[i],
@@ -53,7 +53,7 @@ pub(super) fn films(report: &ReportPage<'_>) -> Vec<Filmstrip> {
 }
 
 /// The run of an experiment with the median score, or the one below.
-fn median<'a>(report: &'a ReportPage<'_>, experiment: usize) -> Option<&'a Measured> {
+fn median<'a>(report: &'a Compared<'_>, experiment: usize) -> Option<&'a Measured> {
     let one = &report.all[experiment];
     let is_own = |run: &&Measured| one.runs.iter().any(|own| own.folder == run.folder);
     let all = report.comparison.tasks.iter().flat_map(|task| &task.runs[report.places[experiment]]);

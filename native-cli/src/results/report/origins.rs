@@ -1,6 +1,6 @@
 //! Where runs come from: their commands and configurations, the versions that made them, and their scores.
 
-use super::ReportPage;
+use super::compared::Compared;
 use super::page;
 use super::page::Cell;
 use crate::files::reading;
@@ -19,7 +19,7 @@ const LONGEST: usize = 20_000;
 const COMMIT: usize = 10;
 
 /// Commands and a configuration of each experiment, folded.
-pub(super) fn repeating(report: &ReportPage<'_>) -> String {
+pub(super) fn repeating(report: &Compared<'_>) -> String {
     let experiment = |(i, one): (usize, &crate::results::experiments::Experiment)| {
         let mut commands: Vec<String> = Vec::new();
         for line in one.runs.iter().filter_map(|run| text(&run.folder, file::COMMAND)).flat_map(lines) {
@@ -65,7 +65,7 @@ fn text(folder: &Path, name: &str) -> Option<String> {
 }
 
 /// Versions and scores of all runs: one table, folded, after a line about the versions.
-pub(super) fn runs(report: &ReportPage<'_>) -> String {
+pub(super) fn runs(report: &Compared<'_>) -> String {
     let mut versions: Vec<String> = Vec::new();
     let mut rows = Vec::new();
     for (i, one) in report.all.iter().enumerate() {
@@ -110,7 +110,7 @@ pub(super) fn runs(report: &ReportPage<'_>) -> String {
     page::section("Runs and versions", &body)
 }
 
-fn measured<'a>(report: &'a ReportPage<'_>, run: &Run) -> Option<&'a Measured> {
+fn measured<'a>(report: &'a Compared<'_>, run: &Run) -> Option<&'a Measured> {
     let all = report.comparison.tasks.iter().flat_map(|task| task.runs.iter().flatten());
     all.into_iter().find(|measured| measured.folder == run.folder)
 }

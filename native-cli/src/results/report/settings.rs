@@ -1,6 +1,6 @@
 //! The settings in which experiments differ, and those that they have in common.
 
-use super::ReportPage;
+use super::compared::Compared;
 use super::page::{self, Cell};
 use crate::results::experiments::{self, Experiment, show};
 use crate::statistics::NONE;
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 const FIRST: [&str; 2] = ["algorithm", experiments::ENV];
 
 /// A table of settings that differ, and a folded one of those in common.
-pub(super) fn section(report: &ReportPage<'_>) -> String {
+pub(super) fn section(report: &Compared<'_>) -> String {
     let (differing, common): (Vec<&str>, Vec<&str>) =
         keys(report.all).into_iter().partition(|key| differs(report, key));
     let mut body = String::new();
@@ -40,7 +40,7 @@ fn keys(all: &[Experiment]) -> Vec<&str> {
     first.chain(named.iter().copied().filter(|key| !FIRST.contains(key))).collect()
 }
 
-fn differs(report: &ReportPage<'_>, key: &str) -> bool {
+fn differs(report: &Compared<'_>, key: &str) -> bool {
     let mut values = report.all.iter().flat_map(|one| &one.runs).map(|run| run.config.get(key));
     let first = values.next();
     values.any(|value| Some(value) != first)

@@ -1,6 +1,6 @@
 //! The statistics of `compare`, as tables of a page.
 
-use super::ReportPage;
+use super::compared::Compared;
 use super::page;
 use super::page::Cell;
 use crate::results::comparison::document::{Document, Section};
@@ -11,7 +11,7 @@ use crate::text::markup::escaped;
 const NUMBERS: [&str; 4] = ["seeds", "value", "probability", "95 % interval of it"];
 
 /// A table for each suite and one of improvements, notes, and lines about the origin of scores.
-pub(super) fn section(report: &ReportPage<'_>, document: &Document) -> String {
+pub(super) fn section(report: &Compared<'_>, document: &Document) -> String {
     let Some((environments, parts)) = document.sections.split_first() else { return String::new() };
     let shown: String = parts.iter().map(|part| shown(report, part)).collect();
     let origins = page::folded("Scores and where they come from", &list(&environments.lines));
@@ -24,7 +24,7 @@ fn list(lines: &[String]) -> String {
 }
 
 /// A part of the comparison: aggregates at once, what else there is of a suite folded.
-fn shown(report: &ReportPage<'_>, part: &Section) -> String {
+fn shown(report: &Compared<'_>, part: &Section) -> String {
     let list = list(&part.lines);
     if part.head.is_empty() {
         return format!("<div class=\"note\"><h3>{}</h3>\n{list}</div>\n", escaped(&part.title));
@@ -47,7 +47,7 @@ fn is_further(name: &str) -> bool {
     !name.is_empty() && all.iter().all(|one| one.title() != name)
 }
 
-fn table(report: &ReportPage<'_>, title: &str, head: &[&str], rows: &[Vec<String>]) -> String {
+fn table(report: &Compared<'_>, title: &str, head: &[&str], rows: &[Vec<String>]) -> String {
     let cell = |head: &str, text: &str| match head {
         head if NUMBERS.contains(&head) => Cell::number(text),
         "experiment" | "over" => match report.comparison.methods.iter().position(|label| label == text) {

@@ -7,7 +7,7 @@ use super::trial::Trial;
 use crate::curve::clip;
 use crate::pictures::sheet::{Anchor, GRID, INK, QUIET, Sheet, Style, WHITE, ticks};
 use crate::results::experiments::show;
-use crate::studies::sweep::halving::Goal;
+use crate::studies::sweep::score::Goal;
 use crate::text::numbers::{short_count, tick_labels};
 use quickstudy_core::env::Color;
 use toml::Value;

@@ -28,7 +28,7 @@ use crate::outcome::Stop;
 use crate::settings::parse;
 use crate::settings::run_settings::RunSettings;
 use crate::studies::study::parts::split;
-use crate::studies::sweep::halving::Goal;
+use crate::studies::sweep::score::Goal;
 use crate::text::numbers::grouped;
 use std::collections::HashSet;
 use toml::{Table, Value};

@@ -3,19 +3,9 @@
 //!
 //! Rungs are synchronous, so that which trials go on does not depend on speed.
 
-use super::score::Score;
+use super::score::{Goal, Score};
 use crate::settings::parse;
 use toml::{Table, Value};
-
-/// The better scores.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Goal {
-    /// Larger ones.
-    #[default]
-    Max,
-    /// Smaller ones.
-    Min,
-}
 
 /// The rule of successive halving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,6 +11,16 @@ use crate::statistics::mean;
 use crate::terminal::output::say;
 use std::path::Path;
 
+/// The better scores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Goal {
+    /// Larger ones.
+    #[default]
+    Max,
+    /// Smaller ones.
+    Min,
+}
+
 /// The metric of scores.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Scorer {

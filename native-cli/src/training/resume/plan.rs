@@ -1,6 +1,5 @@
 //! The plan of a resume: what becomes of each stack of runs, found out for all before anything is written for one.
 
-use super::check_unchanged;
 use super::source::Source;
 use crate::files::reading;
 use crate::folder::{RunFolder, file, provenance};
@@ -15,9 +14,9 @@ use crate::training::kept_snapshot::Kept;
 use crate::training::run::{Pace, SeedRun};
 use crate::training::start::{prepare, record, title};
 use quickstudy_core::backend::Device;
-use quickstudy_core::train::{Length, Session, Setup};
+use quickstudy_core::train::{Layer, Length, Session, Setup};
 use std::path::PathBuf;
-use toml::Value;
+use toml::{Table, Value};
 
 /// Settings that a run keeps when it goes on: the command may name them, but not change them.
 const UNCHANGED: [&str; 3] = ["algorithm", "env", "seed"];
@@ -311,4 +310,42 @@ impl Stack {
         }
         Ok(())
     }
+}
+
+/// Names and settings given beside `--resume` must be those of the run: it could not be told from a new one otherwise.
+fn check_unchanged(args: &TrainArgs, setup: &Setup) -> Result<(), Stop> {
+    let request = args.request();
+    let (file_keys, file_settings) = match &request.config {
+        Some(path) => config::read_file(path)?,
+        None => Default::default(),
+    };
+    let (set_keys, set_settings) = config::from_settings(&request.settings)?;
+    let keys = request.flags.or(set_keys).or(file_keys);
+    let differs = |what: &str, run: &str, asked: &str| {
+        Stop::user(format!("the run to resume has the {what} {run}, not {asked}"))
+            .hint("a resumed run keeps its settings; leave them out, or start a new run without --resume")
+    };
+    let env = &setup.env.spec().name;
+    if let Some(asked) = keys.algorithm.filter(|asked| *asked != setup.algorithm.name) {
+        return Err(differs("algorithm", setup.algorithm.name, &asked));
+    }
+    if let Some(asked) = keys.env.filter(|asked| asked != env) {
+        return Err(differs("environment", env, &asked));
+    }
+    if let Some(asked) = keys.seed
+        && setup.seeds.iter().any(|seed| !asked.contains(seed))
+    {
+        return Err(differs("seed", &format!("{:?}", setup.seeds), &format!("{asked:?}")));
+    }
+    let own: Table = setup.settings.iter().map(|s| (s.key.clone(), s.value.clone())).collect();
+    let layers = [("snapshot", own), ("--config", file_settings), ("--set", set_settings)]
+        .map(|(origin, settings)| Layer { origin: origin.to_owned(), settings });
+    // Runs of a sweep may have a seed twice, and settings do not depend on it.
+    let asked = Setup::resolve(setup.algorithm, setup.env.clone(), &setup.seeds[..1], setup.length(), &layers)?;
+    for (run, asked) in setup.settings.iter().zip(&asked.settings) {
+        if run.value != asked.value {
+            return Err(differs(&run.key, &run.value.to_string(), &asked.value.to_string()));
+        }
+    }
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! The command by which runs go on, where an error names it.
 
-use super::SeedRun;
+use super::seed_run::SeedRun;
 use crate::outcome::{NON_FINITE, Stop};
 use crate::text::program;
 use crate::text::quote::shell_quote;

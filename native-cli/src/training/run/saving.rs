@@ -1,6 +1,7 @@
 //! Snapshots of a run on their way to the disk.
 
-use super::{SeedRun, Training};
+use super::seed_run::SeedRun;
+use super::session::Training;
 use crate::files::disk;
 use crate::folder::file;
 use crate::machine::memory;

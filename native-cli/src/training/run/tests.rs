@@ -1,7 +1,8 @@
 use super::saving::side_by_side;
 use super::*;
-use crate::folder::read_snapshot;
+use crate::folder::segments::SegmentFolder;
 use crate::folder::tests::scratch;
+use crate::folder::{RunFolder, file, read_snapshot};
 use crate::metrics::{ENV_STEPS, EPISODE_RETURN};
 use crate::settings::keep_snapshots::Keep;
 use std::cell::Cell;

@@ -1,35 +1,14 @@
 //! Policies that need no training, played on the same tasks as a trained one: what is trivial, and what is possible.
 
 mod bandit;
+mod control;
 mod mdp;
 
+pub(super) use control::Control;
+use control::Seen;
 use quickstudy_core::Result;
 use quickstudy_core::env::{ActionSpace, Dim, EnvDef, EnvSpec};
 use quickstudy_core::rng::{fold_in, key_from_seed, stream, threefry2x32};
-
-/// The information that a control may look at before it acts.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Seen<'a> {
-    /// State of the environment.
-    pub state: &'a [f64],
-    /// Steps taken in this episode.
-    pub step: usize,
-}
-
-/// A policy that is not trained.
-pub(super) trait Control {
-    /// Its name.
-    fn name(&self) -> String;
-
-    /// A trial on a task begins. Only those that are told what others must find out look at the task.
-    fn begin(&mut self, task: &[f64]);
-
-    /// Chooses the next action. `uniform`: a random number in [0, 1).
-    fn act(&mut self, seen: Seen<'_>, uniform: f64) -> Vec<f64>;
-
-    /// Learns from the outcome of that action.
-    fn learn(&mut self, _state: &[f64], _action: &[f64], _reward: f64, _next: &[f64]) {}
-}
 
 /// Controls for an environment, from trivial to best; empty where none is known.
 pub(super) fn controls(env: &EnvDef) -> Vec<Box<dyn Control>> {

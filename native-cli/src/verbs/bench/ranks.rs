@@ -1,10 +1,10 @@
 //! How long ranks take to sum what they have, and what it costs to stop a program for it.
 
-use super::BenchArgs;
 use crate::json::VERSION;
 use crate::json::bench::BenchLine;
 use crate::outcome::Stop;
 use crate::ranks;
+use crate::terminal::json_args::JsonArgs;
 use crate::terminal::output::say;
 use quickstudy_core::algo::{PPO, SAC};
 use quickstudy_core::backend::{Device, Ranks, ranks::sum};
@@ -16,8 +16,8 @@ use std::time::Instant;
 /// Numbers that are summed: 1 kB to 10 MB of f32.
 const NUMBERS: [usize; 8] = [256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 2_621_440];
 
-/// Measures sums over the ranks of a launcher; rank 0 prints them.
-pub(super) fn measure(args: &BenchArgs) -> Result<(), Stop> {
+/// Measures sums over the ranks of a launcher, each for some seconds; rank 0 prints them.
+pub(super) fn measure(json: &JsonArgs, each: f64, threads: usize) -> Result<(), Stop> {
     let Some(team) = ranks::team() else {
         return Err(Stop::user("there is one rank, which has nobody to sum with")
             .hint("start it by a launcher: `mpirun -n 2 quickstudy bench ranks`"));
@@ -25,24 +25,23 @@ pub(super) fn measure(args: &BenchArgs) -> Result<(), Stop> {
     let leads = team.rank() == 0;
     if leads {
         let device = format!("{} ranks", team.count());
-        let seconds = args.seconds;
-        args.json.write(&BenchLine::Benchmark { version: VERSION, device, opening_seconds: 0.0, seconds })?;
+        json.write(&BenchLine::Benchmark { version: VERSION, device, opening_seconds: 0.0, seconds: each })?;
         say(&format!("{:>12}{:>14}{:>12}", "bytes", "µs per sum", "GB/s"));
     }
     let mut points = Vec::new();
     for numbers in NUMBERS {
-        let seconds = time_of_sum(&*team, numbers, args.seconds / 2.0)?;
+        let seconds = time_of_sum(&*team, numbers, each / 2.0)?;
         points.push((4.0 * numbers as f64, seconds));
         if leads {
             let (bytes, micros) = (4 * numbers, 1e6 * seconds);
             say(&format!("{bytes:>12}{micros:>14.1}{:>12.2}", bytes as f64 / seconds / 1e9));
-            args.json.write(&BenchLine::Summing { ranks: team.count(), numbers, seconds })?;
+            json.write(&BenchLine::Summing { ranks: team.count(), numbers, seconds })?;
         }
     }
     if leads {
         let (latency, rate) = fitted(&points);
         say(&format!("fitted: {:.1} µs + bytes / {:.2} GB/s", 1e6 * latency, 1.0 / rate / 1e9));
-        cuts(args)?;
+        cuts(each, threads)?;
     }
     Ok(())
 }
@@ -100,7 +99,7 @@ impl Ranks for Mirror {
 }
 
 /// Prints what a program loses by stopping for each update: a run alone, and beside its image.
-fn cuts(args: &BenchArgs) -> Result<(), Stop> {
+fn cuts(seconds: f64, threads: usize) -> Result<(), Stop> {
     say("");
     say(&format!(
         "{:<34}{:>14}{:>14}{:>12}",
@@ -114,10 +113,9 @@ fn cuts(args: &BenchArgs) -> Result<(), Stop> {
         let settings = toml::from_str(&format!("hidden = [{hidden}, {hidden}]\n{settings}")).unwrap_or_default();
         let layer = Layer { origin: "bench".to_owned(), settings };
         let setup = Setup::resolve(algorithm, builtin(env)?, &[0], Some(10_000_000), &[layer])?;
-        let threads = args.device.threads();
         let [alone, beside] = [None, Some(Mirror)].map(|image| {
             let device = Device::cpu(threads);
-            time_of_iteration(&image.map_or(device.clone(), |image| device.among(Rc::new(image))), &setup, args.seconds)
+            time_of_iteration(&image.map_or(device.clone(), |image| device.among(Rc::new(image))), &setup, seconds)
         });
         let (alone, beside) = (alone?, beside?);
         // SAC makes an update per step, with three cuts.

@@ -44,10 +44,11 @@ impl Graph {
         self.modules.values().map(|(file, _)| file.as_str()).collect()
     }
 
-    /// The modules inside of one.
+    /// The modules inside of one that are files.
     pub fn children(&self, of: &[&str]) -> Vec<&str> {
         let inside = |path: &&Names| path.len() == of.len() + 1 && path.iter().zip(of).all(|(a, b)| a == b);
-        self.modules.keys().filter(inside).map(|path| path[path.len() - 1].as_str()).collect()
+        let is_file = |path: &&Names| self.modules[*path].0 == path.join("/") + ".rs";
+        self.modules.keys().filter(inside).filter(is_file).map(|path| path[path.len() - 1].as_str()).collect()
     }
 
     /// The names at the root of another crate that this one imports or names.

@@ -1,6 +1,6 @@
 //! Bernoulli bandits: pulling at random, the finite-horizon index, and knowing the best arm.
 
-use super::{Control, Seen};
+use super::control::{Control, Seen};
 
 /// Index policies for longer trials would take too large a table.
 const MOST_PULLS: usize = 200;

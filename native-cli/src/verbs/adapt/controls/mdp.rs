@@ -1,6 +1,6 @@
 //! Tabular processes: acting at random, planning with what has been seen, and planning with the process known.
 
-use super::{Control, Seen};
+use super::control::{Control, Seen};
 use quickstudy_core::env::TabularMdp;
 
 const STATES: usize = 10;

@@ -1,0 +1,25 @@
+//! Policies that are not trained: what they see, and what they do.
+
+/// The information that a control may look at before it acts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen<'a> {
+    /// State of the environment.
+    pub state: &'a [f64],
+    /// Steps taken in this episode.
+    pub step: usize,
+}
+
+/// A policy that is not trained.
+pub(crate) trait Control {
+    /// Its name.
+    fn name(&self) -> String;
+
+    /// A trial on a task begins. Only those that are told what others must find out look at the task.
+    fn begin(&mut self, task: &[f64]);
+
+    /// Chooses the next action. `uniform`: a random number in [0, 1).
+    fn act(&mut self, seen: Seen<'_>, uniform: f64) -> Vec<f64>;
+
+    /// Learns from the outcome of that action.
+    fn learn(&mut self, _state: &[f64], _action: &[f64], _reward: f64, _next: &[f64]) {}
+}
