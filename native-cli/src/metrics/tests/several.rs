@@ -36,8 +36,8 @@ fn edit(path: &Path, change: impl FnOnce(&str) -> String) {
 
 /// Notes of a resume, each once.
 fn notes(dir: &Path, steps: u64) -> Vec<String> {
-    let notes = mend::rewind(dir, steps, "c", mend::TAIL).unwrap().notes;
-    assert_eq!(mend::rewind(dir, steps, "c", mend::TAIL).unwrap().notes, [""; 0], "after {notes:?}");
+    let notes = rewind::rewind(dir, steps, "c", rewind::TAIL).unwrap().notes;
+    assert_eq!(rewind::rewind(dir, steps, "c", rewind::TAIL).unwrap().notes, [""; 0], "after {notes:?}");
     notes
 }
 
@@ -127,7 +127,7 @@ fn what_cannot_be_read_is_kept_aside_and_said() {
 
 /// Notes of a resume that finds no row: one of each file, and one that all rows are lost.
 fn notes_of_loss(dir: &Path) -> Vec<String> {
-    let notes = mend::rewind(dir, 60 * 512, "c", mend::TAIL).unwrap().notes;
+    let notes = rewind::rewind(dir, 60 * 512, "c", rewind::TAIL).unwrap().notes;
     assert_eq!(notes.len(), 4, "{notes:?}");
     assert!(notes[3].ends_with("all rows up to 30720 environment steps are lost"), "{notes:?}");
     for name in [file::CSV, file::JSONL] {
@@ -165,7 +165,7 @@ fn rows_that_no_file_has_are_told_by_their_steps() {
             let bytes = fs::read(dir.join(name)).unwrap();
             fs::write(dir.join(name), &bytes[..bytes.len() / 3]).unwrap();
         }
-        let said = mend::rewind(&dir, 60 * 512, "c", mend::TAIL).unwrap().notes;
+        let said = rewind::rewind(&dir, 60 * 512, "c", rewind::TAIL).unwrap().notes;
         let last =
             Table::read(&dir.join(file::CSV)).unwrap().column(ENV_STEPS).unwrap().last().copied().unwrap() as u64;
         let lost =
