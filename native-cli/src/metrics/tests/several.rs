@@ -190,3 +190,32 @@ fn a_column_that_no_row_had_yet_is_added_after_a_resume() {
     assert_eq!(table.column("eval/return_mean").unwrap()[9], 10.0);
     assert_eq!(notes(&dir, 12 * 512), [""; 0]);
 }
+
+#[test]
+fn rows_from_before_two_files_began_anew_stay() {
+    for text in [file::CSV, file::JSONL] {
+        let (dir, folder) = run("several-anew", 9);
+        let (mut log, _) = MetricsLog::resume(&folder, 9 * 512, "c").unwrap();
+        write_trained(&mut log, 10..=20);
+        let whole = contents(&dir);
+        let (mut log, _) = MetricsLog::resume(&folder, 9 * 512, "c").unwrap();
+        [text, file::EVENTS].iter().for_each(|name| fs::remove_file(dir.join(name)).unwrap());
+        write_trained(&mut log, 10..=20);
+        let notes = notes(&dir, 20 * 512);
+        assert!(notes.len() == 2 && notes.iter().all(|note| note.contains("9 rows mended")), "{text}: {notes:?}");
+        assert!(contents(&dir) == whole, "{text}");
+    }
+}
+
+#[test]
+fn a_csv_of_fewer_columns_takes_no_value_from_the_record() {
+    let (dir, _folder) = run("several-fewer", 20);
+    let whole = contents(&dir);
+    edit(&dir.join(file::CSV), |text| {
+        text.lines().map(|line| line.rsplit_once(',').unwrap().0.to_owned() + "\n").collect()
+    });
+    fs::remove_file(dir.join(file::EVENTS)).unwrap();
+    let notes = notes(&dir, 20 * 512);
+    assert!(notes[0].contains(file::CSV), "{notes:?}");
+    assert!(contents(&dir) == whole);
+}
