@@ -20,7 +20,7 @@ from pathlib import Path
 GOLDEN = Path(__file__).resolve().parent.parent / "tests" / "golden"
 RUNS, WRITTEN = GOLDEN / "rliable_runs.json", GOLDEN / "rliable.json"
 ENVIRONMENTS, METHODS = ["cartpole", "pendulum"], ["ppo", "a2c"]
-# Random and published scores, as native-cli/src/comparison/references.rs has them.
+# Random and published scores, as native-cli/src/results/comparison/references.rs has them.
 REFERENCES = {"cartpole": (22.3, 500.0), "pendulum": (-1233.9, -151.3)}
 TAUS = [i / 80 for i in range(0, 81, 10)]
 # The fewest evaluations of a run until the budget: those of PPO on Pendulum.

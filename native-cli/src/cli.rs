@@ -1,7 +1,11 @@
 //! The command line: what can be typed, and where each verb goes.
 
-use crate::cmd;
-use crate::{args, known, outcome, output, provenance, python, ranks, signals};
+use crate::settings::{parse, python, register};
+use crate::studies::follow;
+use crate::terminal::{output, signals};
+use crate::text::program;
+use crate::training::args;
+use crate::{json, outcome, ranks, verbs};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use quickstudy_core::algo::AlgorithmDef;
 use quickstudy_core::host::EnvPlace;
@@ -14,16 +18,16 @@ use std::process::ExitCode;
     name = "quickstudy",
     bin_name = "quickstudy",
     max_term_width = 80,
-    version = provenance::VERSION,
+    version = program::VERSION,
     about = "Reinforcement learning and meta-reinforcement learning from the command line",
     after_help = EXAMPLES,
     subcommand_required = true,
     arg_required_else_help = true
 )]
-pub struct Cli {
+pub(crate) struct Cli {
     /// The verb, with its arguments.
     #[command(subcommand)]
-    pub verb: Verb,
+    pub(crate) verb: Verb,
 }
 
 const EXAMPLES: &str = "\
@@ -48,37 +52,37 @@ Exit codes: 0 done, or stopped by Ctrl-C after saving; 1 failure during work;
 
 /// The verbs.
 #[derive(Debug, Subcommand)]
-pub enum Verb {
+pub(crate) enum Verb {
     /// Train an algorithm on an environment, or resume a run
-    Train(Box<cmd::train::TrainArgs>),
+    Train(Box<args::TrainArgs>),
     /// Try settings: grids, random draws, successive halving
-    Sweep(Box<cmd::sweep::SweepArgs>),
+    Sweep(Box<verbs::sweep::SweepArgs>),
     /// Evaluate a trained policy, and record it
-    Eval(cmd::eval::EvalArgs),
+    Eval(verbs::eval::EvalArgs),
     /// Adapt a meta-trained policy to held-out tasks: returns before and after
-    Adapt(cmd::adapt::AdaptArgs),
+    Adapt(verbs::adapt::AdaptArgs),
     /// Draw learning curves of runs, mean and interval over seeds
-    Plot(cmd::plot::PlotArgs),
+    Plot(verbs::plot::PlotArgs),
     /// Compare algorithms and settings over seeds: statistics with intervals
-    Compare(cmd::compare::CompareArgs),
+    Compare(verbs::compare::CompareArgs),
     /// Write a page of runs: curves, statistics, settings, how to repeat them
-    Report(cmd::report::ReportArgs),
+    Report(verbs::report::ReportArgs),
     /// Show a run on a page of this machine, while it trains or after it
-    Watch(cmd::watch::WatchArgs),
+    Watch(verbs::watch::WatchArgs),
     /// Write a run as one file, or its policy as an ONNX model
-    Export(cmd::export::ExportArgs),
+    Export(verbs::export::ExportArgs),
     /// List algorithms, environments and presets
-    List(cmd::list::ListArgs),
+    List(verbs::list::ListArgs),
     /// Measure speed, and returns after training, on this machine
-    Bench(cmd::bench::BenchArgs),
+    Bench(verbs::bench::BenchArgs),
     /// List what there is to compute on: the CPU and GPUs
-    Devices(cmd::devices::DevicesArgs),
+    Devices(verbs::devices::DevicesArgs),
     /// Show which Python runs environments of Gymnasium, and what it has
-    Python(cmd::python::PythonVerbArgs),
+    Python(verbs::python::PythonVerbArgs),
     /// Write a script that lets a shell complete verbs, flags and names
-    Completions(cmd::completions::CompletionsArgs),
+    Completions(verbs::completions::CompletionsArgs),
     /// Write pages of the manual
-    Man(cmd::man::ManArgs),
+    Man(verbs::man::ManArgs),
 }
 
 /// Suggests the right command where a name stands without its flag, as in `train ppo cartpole`, where a setting is
@@ -98,7 +102,7 @@ fn misplaced(error: &clap::Error, arguments: &[String]) -> Option<String> {
         let near_flag = error.get(ContextKind::SuggestedArg).is_some();
         return as_setting(flag, arguments, near_flag).map(|setting| format!("give settings by `--set {setting}`"));
     }
-    let env = quickstudy_core::closest(name, known::environment_names())?;
+    let env = quickstudy_core::closest(name, register::environment_names())?;
     (!name.starts_with('-')).then(|| format!("name the environment with `--env {env}`"))
 }
 
@@ -108,11 +112,11 @@ fn as_setting(flag: &str, arguments: &[String], near_flag: bool) -> Option<Strin
     if arguments.get(1).is_none_or(|verb| verb != "train") {
         return None;
     }
-    let typed = known::algorithms().find(|def| arguments.iter().any(|argument| argument == def.name));
+    let typed = register::algorithms().find(|def| arguments.iter().any(|argument| argument == def.name));
     let of = |def: &'static AlgorithmDef| def.settings().map(move |doc| (def, doc));
     let all: Vec<_> = match typed {
         Some(def) => of(def).collect(),
-        None => known::algorithms().flat_map(of).collect(),
+        None => register::algorithms().flat_map(of).collect(),
     };
     let key = flag.split('=').next().unwrap_or(flag).replace('-', "_");
     let near =
@@ -126,19 +130,19 @@ fn as_setting(flag: &str, arguments: &[String], near_flag: bool) -> Option<Strin
     let given = given.filter(|value| !value.starts_with("--") && !value.is_empty()).map(str::to_owned);
     let value = given.or_else(|| (def.defaults)().get(doc.key).map(|value| value.to_string().replace('"', "")))?;
     let value = value.replace(' ', "");
-    let brackets = args::takes_lists(&doc.range) && !value.starts_with('[');
+    let brackets = parse::takes_lists(&doc.range) && !value.starts_with('[');
     Some(if brackets { format!("{}=[{value}]", doc.key) } else { format!("{}={value}", doc.key) })
 }
 
 /// The command line, with the names of this program. The help of `train` shows the settings of the algorithm that is
 /// typed with it.
 fn command(arguments: &[OsString]) -> clap::Command {
-    let help = cmd::train::help(arguments);
+    let help = verbs::train::help(arguments);
     let examples = |command: clap::Command| match command.get_after_help().map(ToString::to_string) {
-        Some(text) => command.after_help(known::by_name(text)),
+        Some(text) => command.after_help(program::by_name(text)),
         None => command,
     };
-    let command = Cli::command().name(known::program()).bin_name(known::program()).version(known::version());
+    let command = Cli::command().name(program::name()).bin_name(program::name()).version(program::version());
     let command = examples(command.mut_subcommand("train", |train| train.after_help(help)));
     command.mut_subcommands(examples)
 }
@@ -164,7 +168,7 @@ fn parsed(arguments: &[OsString]) -> Result<Cli, clap::Error> {
 /// ```
 #[must_use]
 pub fn main_with(environments: Vec<EnvPlace>, algorithms: Vec<&'static AlgorithmDef>) -> ExitCode {
-    match known::add(environments, algorithms) {
+    match register::add(environments, algorithms) {
         Ok(()) => main(),
         Err(stop) => ExitCode::from(outcome::report(&stop)),
     }
@@ -176,9 +180,9 @@ fn among_ranks(verb: Verb) -> Result<(), outcome::Stop> {
     ranks::meet()?;
     let Some(team) = ranks::team() else { return Ok(()) };
     let done = match (&verb, team.rank()) {
-        (Verb::Train(args), 0) => cmd::train::run(args),
-        (Verb::Sweep(args), 0) => cmd::sweep::run(args),
-        (Verb::Bench(args), _) => cmd::bench::run(args),
+        (Verb::Train(args), 0) => verbs::train::run(args),
+        (Verb::Sweep(args), 0) => verbs::sweep::run(args),
+        (Verb::Bench(args), _) => verbs::bench::run(args),
         (Verb::Train(args), rank) => {
             args.python.set();
             followed(&team, rank, Some(args))
@@ -191,9 +195,9 @@ fn among_ranks(verb: Verb) -> Result<(), outcome::Stop> {
 }
 
 /// Follows rank 0. What fails here ends all.
-fn followed(team: &ranks::Team, rank: usize, args: Option<&cmd::train::TrainArgs>) -> Result<(), outcome::Stop> {
+fn followed(team: &ranks::Team, rank: usize, args: Option<&args::TrainArgs>) -> Result<(), outcome::Stop> {
     signals::ignore();
-    ranks::follow::follow(team, args).or_else(|stop| {
+    follow::follow(team, args).or_else(|stop| {
         let message = format!("rank {rank}: {}", stop.message);
         team.abort(outcome::report(&outcome::Stop { message, ..stop }))
     })
@@ -229,29 +233,32 @@ pub fn main() -> ExitCode {
     };
     let result = match cli.verb {
         Verb::Train(_) | Verb::Sweep(_) if ranks::launch::ranks() > 1 => among_ranks(cli.verb),
-        Verb::Bench(ref args) if args.part == Some(cmd::bench::BenchPart::Ranks) && ranks::launch::ranks() > 1 => {
+        Verb::Bench(ref args) if args.part == Some(verbs::bench::BenchPart::Ranks) && ranks::launch::ranks() > 1 => {
             among_ranks(cli.verb)
         }
-        Verb::Train(args) => cmd::train::run(&args),
-        Verb::Sweep(args) => cmd::sweep::run(&args),
-        Verb::Eval(args) => cmd::eval::run(&args),
-        Verb::Adapt(args) => cmd::adapt::run(&args),
-        Verb::Plot(args) => cmd::plot::run(&args),
-        Verb::Compare(args) => cmd::compare::run(&args),
-        Verb::Report(args) => cmd::report::run(&args),
-        Verb::Watch(args) => cmd::watch::run(&args),
-        Verb::Export(args) => cmd::export::run(&args),
-        Verb::List(args) => cmd::list::run(&args),
-        Verb::Bench(args) => cmd::bench::run(&args),
-        Verb::Devices(args) => cmd::devices::run(&args),
-        Verb::Python(args) => cmd::python::run(&args),
-        Verb::Completions(args) => cmd::completions::run(&args, command(&[])),
-        Verb::Man(args) => cmd::man::run(&args, command(&[])),
+        Verb::Train(args) => verbs::train::run(&args),
+        Verb::Sweep(args) => verbs::sweep::run(&args),
+        Verb::Eval(args) => verbs::eval::run(&args),
+        Verb::Adapt(args) => verbs::adapt::run(&args),
+        Verb::Plot(args) => verbs::plot::run(&args),
+        Verb::Compare(args) => verbs::compare::run(&args),
+        Verb::Report(args) => verbs::report::run(&args),
+        Verb::Watch(args) => verbs::watch::run(&args),
+        Verb::Export(args) => verbs::export::run(&args),
+        Verb::List(args) => verbs::list::run(&args),
+        Verb::Bench(args) => verbs::bench::run(&args),
+        Verb::Devices(args) => verbs::devices::run(&args),
+        Verb::Python(args) => verbs::python::run(&args),
+        Verb::Completions(args) => verbs::completions::run(&args, command(&[])),
+        Verb::Man(args) => verbs::man::run(&args, command(&[])),
     };
     python::end();
     // An error of the command matters more than one of its output, which most likely is the same.
     match result.and_then(|()| output::check()) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(stop) => ExitCode::from(outcome::report(&stop)),
+        Err(stop) => {
+            output::say_line(&json::error_line(&stop));
+            ExitCode::from(outcome::report(&stop))
+        }
     }
 }

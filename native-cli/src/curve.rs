@@ -4,12 +4,11 @@ mod axes;
 mod ends;
 mod legend;
 
-use crate::band::{self, Band, aggregate};
-pub use crate::numerals::short_count;
 use crate::outcome::Stop;
-use crate::score::Scores;
-use crate::sheet::{INK, QUIET, Sheet, Style};
-use crate::stats;
+use crate::pictures::sheet::{INK, QUIET, Sheet, Style};
+use crate::statistics;
+use crate::statistics::band::{self, Band, aggregate};
+use crate::statistics::bootstrap::Scores;
 use axes::{Axes, padded};
 use ends::EndLabel;
 use legend::Legend;
@@ -185,7 +184,7 @@ fn panel(sheet: &mut Sheet, plot: &Plot, [left, top, right, bottom]: [f32; 4]) -
     for (band, series) in bands.iter().zip(&plot.series) {
         ys.extend(band.interval.iter().flatten().flat_map(|(low, high)| [low, high]).chain(&band.mean));
         ys.extend(series.marks.iter().map(|(_, y)| y));
-        ys.extend(series.score.as_ref().map(|score| stats::mean(&score.values)));
+        ys.extend(series.score.as_ref().map(|score| statistics::mean(&score.values)));
     }
     ys.retain(|y| y.is_finite());
     let marks = plot.series.iter().flat_map(|s| s.marks.iter().map(|(x, _)| *x)).filter(|x| !plot.log_x || *x > 0.0);
@@ -217,7 +216,7 @@ fn panel(sheet: &mut Sheet, plot: &Plot, [left, top, right, bottom]: [f32; 4]) -
         }
         let line_end = band.steps.last().copied().zip(band.mean.last().copied());
         let score = series.score.as_ref().filter(|score| !score.values.is_empty());
-        let score = score.map(|score| (score.budget, stats::mean(&score.values)));
+        let score = score.map(|score| (score.budget, statistics::mean(&score.values)));
         if let (Some(at), Some((end, _))) = (score, line_end)
             && at.0 < end
         {

@@ -1,73 +1,66 @@
-//! The quickstudy command line, as a library so that tests, benches and examples use the same parts.
+//! The quickstudy command line: [`cli`] runs it, also with environments and algorithms of yours, and [`curve`] draws
+//! learning curves. Everything that touches files, clocks, signals or the terminal lives here and not in
+//! `quickstudy-core`.
 //!
-//! Each verb is one file in [`cmd`]; everything that touches files, clocks, signals or the terminal lives here and
-//! not in `quickstudy-core`.
+//! All else is in rooms, from the lowest up. A module may import those of its own line and of the lines before it.
+//!
+//! | room | what it is for |
+//! |---|---|
+//! | `text` `statistics` `onnx` | words and numbers for people; means, intervals, bootstrap; policies as ONNX models |
+//! | `outcome` | `Stop`: errors with exit codes and hints |
+//! | `json` | lines of `--json`, a verb per file |
+//! | `ranks` | processes that a launcher has started: their connection and messages |
+//! | `machine` | devices that compute, and free memory |
+//! | `files` | files that are replaced whole or not at all, locks, reading within bounds |
+//! | `folder` | run folders: their files, locks, segments and provenance; symbolic links |
+//! | `terminal` | lines, progress, results that the user names, Ctrl-C |
+//! | `settings` | settings of a run, each declared once; parsers; built-in and added names; requests resolved |
+//! | `metrics` `pictures` | metrics files and a run's history; drawings as SVG and PNG, animations |
+//! | `curve` | learning curves |
+//! | `results` `training` | experiments, scores, comparisons and reports; runs that begin, go on and end |
+//! | `studies` `watch` | trainings as processes, studies, sweeps; a server of one run's page |
+//! | `verbs` | a verb per file: it parses, calls a room, prints |
+//! | `cli` | what can be typed, and where each verb goes |
 
 #![forbid(unsafe_code)]
+#![warn(unreachable_pub)]
 
-pub mod activity;
-pub mod adaptation_plot;
-pub mod agreement;
-pub mod args;
-pub mod atomic;
-pub mod axis_words;
-pub mod band;
-pub mod choose;
 pub mod cli;
-pub mod cmd;
-pub mod columns;
-pub mod comparison;
-pub mod config;
-pub mod controls;
 pub mod curve;
-pub mod device;
-pub mod disk;
-pub mod engine;
-pub mod experiments;
-pub mod fits;
-pub mod gif;
-pub mod gpus;
-pub mod history;
-pub mod jobs;
-pub mod json;
-pub mod keep;
-pub mod kept;
-pub mod kinds;
-pub mod known;
-pub mod lettering;
-pub mod markup;
-pub mod memory;
-pub mod meta_test;
-pub mod metrics;
-pub mod numerals;
-pub mod onnx;
-pub mod outcome;
-pub mod output;
-pub mod particles;
-pub mod picture_file;
-pub mod plan;
-pub mod planned;
-pub mod progress;
-pub mod provenance;
-pub mod python;
-pub mod quote;
-pub mod ranks;
-pub mod raster;
-pub mod recording;
-pub mod recover;
-pub mod report;
-pub mod run;
-pub mod run_folder;
-pub mod run_settings;
-pub mod scene_picture;
-pub mod score;
-pub mod segments;
-pub mod sheet;
-pub mod signals;
-pub mod stats;
-pub mod study;
-pub mod sweep;
-pub mod tfevents;
-pub mod ticker;
-pub mod warm_start;
-pub mod watch;
+pub(crate) mod files;
+pub(crate) mod folder;
+pub(crate) mod json;
+pub(crate) mod machine;
+pub(crate) mod metrics;
+pub(crate) mod onnx;
+pub(crate) mod outcome;
+pub(crate) mod pictures;
+pub(crate) mod ranks;
+pub(crate) mod results;
+pub(crate) mod settings;
+pub(crate) mod statistics;
+pub(crate) mod studies;
+pub(crate) mod terminal;
+pub(crate) mod text;
+pub(crate) mod training;
+pub(crate) mod verbs;
+pub(crate) mod watch;
+
+/// What the tests of this repository take of the inside: no public interface.
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::files::disk::abort_at;
+    pub use crate::folder::provenance::record as record_device;
+    pub use crate::folder::{RunFolder, file, read_snapshot};
+    pub use crate::machine::device::Reopen;
+    pub use crate::metrics::history::History;
+    pub use crate::metrics::{MetricsLog, Table};
+    pub use crate::results::comparison::references::REFERENCES;
+    pub use crate::settings::config::read_file as read_config;
+    pub use crate::settings::keep_snapshots::Keep;
+    pub use crate::settings::parse::{count, seeds, setting};
+    pub use crate::settings::run_settings::RunSettings;
+    pub use crate::text::numbers::grouped;
+    pub use crate::training::recover::RecordedSession;
+    pub use crate::training::run::{End, Pace, SeedRun};
+}

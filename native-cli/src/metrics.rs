@@ -5,17 +5,23 @@
 //! key in JSON, no point in TensorBoard. Every row has [`ENV_STEPS`]; by it a resumed run cuts the rows that are newer
 //! than its snapshot, so that the files end up the same as without the interruption, wall-clock columns aside.
 //!
-//! Not every iteration leaves a row where a run is long, see [`crate::history::is_due`]: a day's run takes some
+//! Not every iteration leaves a row where a run is long, see [`crate::metrics::history::is_due`]: a day's run takes some
 //! megabytes. Files are open only while they are written.
 
+pub(crate) mod agreement;
 mod columns;
 mod gaps;
-pub mod rewind;
-pub mod rows;
+pub(crate) mod history;
+pub(crate) mod meta_test;
+pub(crate) mod names;
+pub(crate) mod rewind;
+pub(crate) mod rows;
+pub(crate) mod tfevents;
 
+use crate::files::{atomic, cannot, disk, hint_for};
+use crate::folder::{RunFolder, cannot_keep, file};
 use crate::outcome::Stop;
-use crate::run_folder::{RunFolder, cannot, cannot_keep, file, hint_for};
-use crate::{atomic, disk, tfevents};
+pub(crate) use names::{ENV_STEPS, EPISODE_RETURN, EVAL_RETURN, SECONDS};
 use rewind::{Rewound, TAIL};
 use rows::{RowFormat, Rows, TextRow};
 use std::fs::OpenOptions;
@@ -23,13 +29,8 @@ use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The column that orders rows: environment steps so far, summed over parallel environments.
-pub const ENV_STEPS: &str = "time/env_steps";
-/// Seconds of training so far.
-pub const SECONDS: &str = "time/seconds";
-
 /// Named values of one iteration, in column order.
-pub type Row = Vec<(String, f64)>;
+pub(crate) type Row = Vec<(String, f64)>;
 
 /// The metrics files of a run: rows are gathered in memory and appended when they are flushed.
 #[derive(Debug)]
@@ -263,7 +264,7 @@ impl Table {
 
 /// A value as text: integers plainly, values that came from an `f32` with its digits, others in full; NaN is empty.
 #[must_use]
-pub fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     #[allow(clippy::cast_possible_truncation)]
     let single = value as f32;
     let magnitude = value.abs();

@@ -2,7 +2,7 @@
 //!
 //! `docs/onnx.md` describes the models to those who run them.
 
-pub mod graph;
-pub mod model;
-pub mod policy;
-pub mod wire;
+pub(crate) mod graph;
+pub(crate) mod model;
+pub(crate) mod policy;
+pub(crate) mod wire;

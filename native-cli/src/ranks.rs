@@ -5,17 +5,15 @@
 //! ([`remote`]). The feature `mpi` has all of this; without it a program that finds itself among several ranks refuses,
 //! as each of them would train the same.
 
-pub mod follow;
-pub mod launch;
-pub mod lead;
-pub mod message;
-pub mod remote;
+pub(crate) mod job;
+pub(crate) mod launch;
+pub(crate) mod message;
 mod team;
 
 use crate::outcome::Stop;
 use std::cell::RefCell;
 use std::rc::Rc;
-pub use team::Team;
+pub(crate) use team::Team;
 
 thread_local! {
     /// The ranks, while a command runs that uses them.
@@ -23,10 +21,7 @@ thread_local! {
 }
 
 /// Meets the other ranks, if a launcher has started several.
-///
-/// # Errors
-/// [`Stop`] with code 2 if this program was built without MPI; with code 1 if MPI cannot be used.
-pub fn meet() -> Result<(), Stop> {
+pub(crate) fn meet() -> Result<(), Stop> {
     let ranks = launch::ranks();
     if ranks > 1 {
         let team = Team::meet(ranks)?;
@@ -36,24 +31,22 @@ pub fn meet() -> Result<(), Stop> {
 }
 
 /// The ranks that this process is among, if there are several.
-#[must_use]
-pub fn team() -> Option<Rc<Team>> {
+pub(crate) fn team() -> Option<Rc<Team>> {
     TEAM.with(|known| known.borrow().clone())
 }
 
 /// The number of ranks.
-#[must_use]
-pub fn count() -> usize {
+pub(crate) fn count() -> usize {
     use quickstudy_core::backend::Ranks as _;
     team().map_or(1, |team| team.count())
 }
 
 /// Parts from the other ranks. Rank 0 lets them go first.
-pub fn part() {
+pub(crate) fn part() {
     use quickstudy_core::backend::Ranks as _;
     let Some(team) = TEAM.with(|known| known.borrow_mut().take()) else { return };
     if team.rank() == 0 {
-        lead::dismiss(&team);
+        message::dismiss(&team);
     }
     team.part();
 }

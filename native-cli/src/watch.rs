@@ -5,7 +5,6 @@
 //! environments of a program of one's own, plays.
 
 mod answer;
-mod close;
 mod facts;
 mod film;
 mod guard;
@@ -14,17 +13,14 @@ mod player;
 mod request;
 mod server;
 
-use crate::activity::{self, Work};
 use crate::outcome::Stop;
-use crate::signals;
+use crate::terminal::activity::{self, Work};
+use crate::terminal::signals;
 use player::Player;
 use std::path::Path;
 
 /// Serves the page of the run in this folder until Ctrl-C ends the process. `ready` gets the address of the page.
-///
-/// # Errors
-/// [`Stop`] with code 2 if the port cannot be opened, with code 1 if the system refuses something else.
-pub fn watch(folder: &Path, port: u16, ready: impl FnOnce(&str)) -> Result<(), Stop> {
+pub(crate) fn watch(folder: &Path, port: u16, ready: impl FnOnce(&str)) -> Result<(), Stop> {
     let (address, asked) = server::serve(server::listen(port)?, folder)?;
     activity::begin(Work::Watching);
     signals::install();

@@ -28,11 +28,11 @@ _LOOK = 0.05
 _PATIENCE = 30.0
 # A name of Gymnasium's: CartPole-v1, ALE/Pong-v5, Pendulum-v1?g=5.0.
 _GYMNASIUM = re.compile(r"[\w./-]+-v\d+(\?.*)?")
-# How lines begin that tell of an error; others are progress. `last_words` in native-cli/src/jobs/process.rs has the
-# same.
+# How lines begin that tell of an error; others are progress. `last_words` in native-cli/src/studies/jobs/process.rs has
+# the same.
 _ERROR = re.compile(r"^(?:error: |fatal|memory allocation of |thread '.*panicked at )", re.MULTILINE)
 # What names of folders have in place of signs that some file systems do not take, as `seeds_name` in
-# native-cli/src/run_folder.rs has it.
+# native-cli/src/folder.rs has it.
 _SIGNS = str.maketrans({**dict.fromkeys(":,/?&\\", "-"), **dict.fromkeys('="', "")})
 
 
@@ -84,9 +84,10 @@ def toml(value: Any) -> str:
 
 
 def _is_list(env: str) -> bool:
-    """Tell whether the command line would read several environments, as `list` in native-cli/src/study/parts.rs does.
+    """Tell whether the command line would read several environments.
 
-    What follows a comma may belong to a parameter.
+    `list` in native-cli/src/studies/study/parts.rs does it the same way. What follows a comma may belong to a
+    parameter.
     """
     parts, depth, quoted = [""], 0, False
     for letter in env:

@@ -8,33 +8,30 @@ use quickstudy_gpu::{Gpu, GpuOptions};
 /// all tests.
 pub const LIMITS: &str = "QUICKSTUDY_GPU_LIMITS";
 
-/// The GPU, a software one included. Without any, the caller's test is over: this says that it was skipped.
+/// The GPU, a software one included. A test that opens it is ignored where there is none: `cfg(without_gpu)` of
+/// `tests/build.rs`.
 ///
 /// # Panics
-/// If there is none and `QUICKSTUDY_REQUIRE_GPU` is 1, or [`LIMITS`] is set to anything but `default`.
+/// If there is none, or [`LIMITS`] is set to anything but `default`.
 #[must_use]
 #[allow(clippy::panic, reason = "called by tests only")]
-pub fn open(options: &GpuOptions) -> Option<Gpu> {
+pub fn open(options: &GpuOptions) -> Gpu {
     let mut options = options.clone();
     match std::env::var(LIMITS).as_deref() {
         Err(_) => {}
         Ok("default") => options.default_limits = true,
         Ok(other) => panic!("{LIMITS} is `{other}`; `default` is all that it may be"),
     }
-    match pollster::block_on(Gpu::open(&options)) {
-        Ok(gpu) => Some(gpu),
-        Err(e) if std::env::var("QUICKSTUDY_REQUIRE_GPU").is_ok_and(|v| v == "1") => panic!("a GPU is required: {e}"),
-        Err(e) => {
-            println!("skipped: {e}");
-            None
-        }
-    }
+    pollster::block_on(Gpu::open(&options)).unwrap_or_else(|error| panic!("a GPU is required: {error}"))
 }
 
-/// Opens the GPU as a device, with all that it offers; none where there is no GPU.
+/// Opens the GPU as a device, with all that it offers.
+///
+/// # Panics
+/// As [`open`].
 #[must_use]
-pub fn device() -> Option<Device> {
-    open(&GpuOptions::default()).map(Device::new)
+pub fn device() -> Device {
+    Device::new(open(&GpuOptions::default()))
 }
 
 /// The factor by which errors on a GPU may be larger than where every operation rounds correctly: 1 on Mesa's and

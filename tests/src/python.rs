@@ -11,17 +11,12 @@ pub fn modules() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/python"))
 }
 
-/// The interpreter. Without one, the caller's test is over: this says that it was skipped.
+/// The interpreter. Tests that need it are ignored by default.
 ///
 /// # Panics
-/// If there is none and `QUICKSTUDY_REQUIRE_PYTHON` is 1.
+/// If none is named.
 #[must_use]
-#[allow(clippy::panic, reason = "called by tests only")]
-pub fn interpreter() -> Option<PathBuf> {
-    let found = std::env::var_os(PYTHON).map(PathBuf::from);
-    if found.is_none() {
-        assert!(!std::env::var("QUICKSTUDY_REQUIRE_PYTHON").is_ok_and(|v| v == "1"), "{PYTHON} is not set");
-        println!("skipped: {PYTHON} is not set");
-    }
-    found
+#[allow(clippy::expect_used, reason = "called by tests only")]
+pub fn interpreter() -> PathBuf {
+    std::env::var_os(PYTHON).map(PathBuf::from).expect("QUICKSTUDY_TEST_PYTHON is set, as by scripts/check-python.sh")
 }

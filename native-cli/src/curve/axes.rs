@@ -1,8 +1,8 @@
 //! The axes of a panel: where they are, what they span, and their numbers.
 
 use super::LABEL;
-use crate::numerals::{short_count, tick_labels};
-use crate::sheet::{Anchor, GRID, INK, QUIET, Sheet, Style, ticks};
+use crate::pictures::sheet::{Anchor, GRID, INK, QUIET, Sheet, Style, ticks};
+use crate::text::numbers::{short_count, tick_labels};
 use std::ops::Range;
 
 /// Where the axes are on the sheet and what they span.
@@ -23,7 +23,7 @@ const ACROSS: f32 = 72.0;
 const UP: f32 = 36.0;
 
 impl Axes {
-    pub fn at(&self, (x, y): (f64, f64)) -> [f32; 2] {
+    pub(super) fn at(&self, (x, y): (f64, f64)) -> [f32; 2] {
         let x = if self.log_x { x.log10() } else { x };
         let across = ((x - self.x.start) / (self.x.end - self.x.start)) as f32;
         let up = ((y - self.y.start) / (self.y.end - self.y.start)) as f32;
@@ -42,7 +42,7 @@ impl Axes {
         all.filter(|x| (self.x.start..=self.x.end).contains(&x.log10())).map(|x| (x, short_count(x))).collect()
     }
 
-    pub fn draw(&self, sheet: &mut Sheet, [x_label, y_label]: [&str; 2]) {
+    pub(super) fn draw(&self, sheet: &mut Sheet, [x_label, y_label]: [&str; 2]) {
         let label = Style::new(LABEL, INK);
         let values = ticks(self.y.start, self.y.end, ((self.bottom - self.top) / UP) as usize);
         let x = if self.log_x { 10.0_f64.powf(self.x.start) } else { self.x.start };

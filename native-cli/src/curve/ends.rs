@@ -1,8 +1,8 @@
 //! The last values of lines, written where these end.
 
 use super::{LABEL, color};
-use crate::numerals::alike;
-use crate::sheet::{Sheet, Style};
+use crate::pictures::sheet::{Sheet, Style};
+use crate::text::numbers::alike;
 
 /// The end of a line: its place on the sheet, its value, and the number of its colour.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,7 +22,7 @@ pub(super) fn draw(sheet: &mut Sheet, ends: &[EndLabel], bottom: f32) {
     if ends.len() > MOST {
         return;
     }
-    let style = Style::new(LABEL, crate::sheet::INK).bold();
+    let style = Style::new(LABEL, crate::pictures::sheet::INK).bold();
     let texts = alike(&ends.iter().map(|end| end.value).collect::<Vec<_>>());
     let widths: Vec<f32> = texts.iter().map(|text| style.width(text)).collect();
     for mut rows in beside_each_other(ends, &widths) {

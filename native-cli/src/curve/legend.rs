@@ -1,7 +1,7 @@
 //! Which line is which.
 
 use super::{LABEL, line};
-use crate::sheet::{INK, Sheet, Style};
+use crate::pictures::sheet::{INK, Sheet, Style};
 
 /// Labels with the numbers of their colours, in as many columns as they leave room for.
 pub(super) struct Legend<'a> {
@@ -20,7 +20,7 @@ const ROWS: usize = 25;
 
 impl<'a> Legend<'a> {
     /// A legend on a sheet of this width; a single line needs none.
-    pub fn new(entries: Vec<(usize, &'a str)>, width: f32) -> Self {
+    pub(super) fn new(entries: Vec<(usize, &'a str)>, width: f32) -> Self {
         if entries.len() < 2 {
             return Self { entries, width, columns: 1, rows: 0 };
         }
@@ -31,11 +31,11 @@ impl<'a> Legend<'a> {
         Self { entries, width, columns, rows }
     }
 
-    pub fn height(&self) -> f32 {
+    pub(super) fn height(&self) -> f32 {
         if self.rows == 0 { 0.0 } else { 12.0 + ROW * self.rows as f32 }
     }
 
-    pub fn draw(&self, sheet: &mut Sheet) {
+    pub(super) fn draw(&self, sheet: &mut Sheet) {
         let column = (self.width - 2.0 * MARGIN) / self.columns as f32;
         let style = Style::new(LABEL, INK);
         let room = self.columns * self.rows;

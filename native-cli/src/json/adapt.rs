@@ -1,15 +1,14 @@
 //! Lines of `adapt --json`.
 
 use super::{ends, finite};
-use crate::stats;
+use crate::statistics;
 use quickstudy_core::meta::Performance;
 use serde::Serialize;
 
 /// A line of `adapt --json`.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum AdaptLine {
+pub(crate) enum AdaptLine {
     /// The first line: the policy, and the tasks that it adapts to.
     Adaptation {
         /// Version of these lines: 1
@@ -96,9 +95,8 @@ pub enum AdaptLine {
 }
 
 /// A policy that adapts, and its tasks.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Adapted {
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub(crate) struct Adapted {
     /// Snapshot file
     pub path: String,
     /// Environment
@@ -120,9 +118,8 @@ pub struct Adapted {
 }
 
 /// A mean return over tasks, with its interval.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Returns {
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub(crate) struct Returns {
     /// Mean return over the tasks
     pub return_mean: Option<f64>,
     /// Lower end of its 95 % bootstrap interval; none of a single task
@@ -133,17 +130,15 @@ pub struct Returns {
 
 impl Returns {
     /// The mean of these returns, one of each task.
-    #[must_use]
-    pub fn of(means: &[f64]) -> Self {
-        let [low, high] = ends(stats::bootstrap95(means, stats::mean));
-        Self { return_mean: finite(stats::mean(means)), low, high }
+    pub(crate) fn of(means: &[f64]) -> Self {
+        let [low, high] = ends(statistics::bootstrap95(means, statistics::mean));
+        Self { return_mean: finite(statistics::mean(means)), low, high }
     }
 }
 
 impl AdaptLine {
     /// The line of a class of tasks.
-    #[must_use]
-    pub fn class(stage: usize, class: &str, of: &Performance) -> Self {
+    pub(crate) fn class(stage: usize, class: &str, of: &Performance) -> Self {
         Self::Class {
             stage,
             class: class.to_owned(),

@@ -3,10 +3,9 @@
 use serde::Serialize;
 
 /// A line of `compare --json`.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum CompareLine {
+pub(crate) enum CompareLine {
     /// The first line: what is compared.
     Comparison {
         /// Version of these lines: 1
@@ -91,9 +90,8 @@ pub enum CompareLine {
 }
 
 /// A number of a comparison.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct FigureLine {
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub(crate) struct FigureLine {
     /// `raw` for scores as they are, or `normalised`
     pub scale: String,
     /// Environments that it is over

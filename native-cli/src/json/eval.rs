@@ -1,15 +1,14 @@
 //! Lines of `eval --json`.
 
 use super::finite;
-use crate::stats;
+use crate::statistics;
 use quickstudy_core::train::Episode;
 use serde::Serialize;
 
 /// A line of `eval --json`.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum EvalLine {
+pub(crate) enum EvalLine {
     /// The first line: what is done with each policy.
     Evaluation {
         /// Version of these lines: 1
@@ -67,9 +66,8 @@ pub enum EvalLine {
 }
 
 /// Episodes of a policy, in numbers.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Played {
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub(crate) struct Played {
     /// Episodes played
     pub episodes: usize,
     /// Mean return
@@ -90,20 +88,19 @@ pub struct Played {
 
 impl Played {
     /// The numbers of these episodes.
-    #[must_use]
-    pub fn of(episodes: &[Episode]) -> Self {
+    pub(crate) fn of(episodes: &[Episode]) -> Self {
         let mut returns: Vec<f64> = episodes.iter().map(|episode| episode.ret).collect();
         let lengths: Vec<f64> = episodes.iter().map(|episode| f64::from(episode.length)).collect();
-        let (mean, error) = (stats::mean(&returns), stats::standard_error(&returns));
+        let (mean, error) = (statistics::mean(&returns), statistics::standard_error(&returns));
         returns.sort_by(f64::total_cmp);
         Self {
             episodes: episodes.len(),
             return_mean: finite(mean),
             return_stderr: error.and_then(finite),
             return_lowest: returns.first().copied().and_then(finite),
-            return_median: finite(stats::median(&returns)),
+            return_median: finite(statistics::median(&returns)),
             return_highest: returns.last().copied().and_then(finite),
-            length_mean: finite(stats::mean(&lengths)),
+            length_mean: finite(statistics::mean(&lengths)),
             terminated: episodes.iter().filter(|episode| episode.terminated).count(),
         }
     }
@@ -111,19 +108,18 @@ impl Played {
 
 impl EvalLine {
     /// The line of several policies of one kind by the mean return of each, with all their episodes.
-    #[must_use]
-    pub fn summary(environment: &str, algorithm: &str, over: &str, means: &[f64], episodes: usize) -> Self {
+    pub(crate) fn summary(environment: &str, algorithm: &str, over: &str, means: &[f64], episodes: usize) -> Self {
         Self::Summary {
             environment: environment.to_owned(),
             algorithm: algorithm.to_owned(),
             over: over.to_owned(),
             count: means.len(),
             episodes,
-            mean: finite(stats::mean(means)),
-            stderr: stats::standard_error(means).and_then(finite),
+            mean: finite(statistics::mean(means)),
+            stderr: statistics::standard_error(means).and_then(finite),
             lowest: finite(means.iter().copied().fold(f64::INFINITY, f64::min)),
             highest: finite(means.iter().copied().fold(f64::NEG_INFINITY, f64::max)),
-            iqm: finite(stats::iqm(means)),
+            iqm: finite(statistics::iqm(means)),
         }
     }
 }

@@ -7,10 +7,9 @@ use quickstudy_core::train::Preset;
 use serde::Serialize;
 
 /// A line of `list --json`.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum ListLine {
+pub(crate) enum ListLine {
     /// The first line: what follows.
     List {
         /// Version of these lines: 1
@@ -64,7 +63,7 @@ pub enum ListLine {
         /// Key for `--set` and files
         key: String,
         /// Value where nobody sets it; none where it has none
-        #[cfg_attr(test, schemars(with = "serde_json::Value"))]
+        #[schemars(with = "serde_json::Value")]
         default: Option<toml::Value>,
         /// Its effect
         meaning: String,
@@ -81,9 +80,8 @@ pub enum ListLine {
 }
 
 /// A number of an observation, an action or a task.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Number {
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub(crate) struct Number {
     /// Its name
     pub name: String,
     /// Lowest value; none without a bound
@@ -93,10 +91,9 @@ pub struct Number {
 }
 
 /// The actions of an environment: vectors of numbers, one choice, or several at once.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Actions {
+pub(crate) enum Actions {
     /// One of several choices.
     Discrete {
         /// Names of the choices
@@ -115,9 +112,8 @@ pub enum Actions {
 }
 
 /// One of several choices at once.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct NamedChoice {
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub(crate) struct NamedChoice {
     /// Its name
     pub name: String,
     /// Names of what can be chosen
@@ -125,9 +121,8 @@ pub struct NamedChoice {
 }
 
 /// A parameter that the name of an environment takes.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct NameParameter {
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub(crate) struct NameParameter {
     /// Its name
     pub name: String,
     /// Value of a name without it
@@ -162,8 +157,7 @@ impl Actions {
 
 impl ListLine {
     /// The line of an algorithm.
-    #[must_use]
-    pub fn algorithm(def: &AlgorithmDef) -> Self {
+    pub(crate) fn algorithm(def: &AlgorithmDef) -> Self {
         let family = match def.family {
             Family::SingleTask => "single-task",
             Family::Gradients => "gradients",
@@ -174,8 +168,7 @@ impl ListLine {
     }
 
     /// The line of an environment of this name, which takes these parameters.
-    #[must_use]
-    pub fn environment(name: &str, spec: &EnvSpec, parameters: &[Parameter]) -> Self {
+    pub(crate) fn environment(name: &str, spec: &EnvSpec, parameters: &[Parameter]) -> Self {
         let parameter = |one: &Parameter| NameParameter {
             name: one.name.to_owned(),
             default: one.default.to_string(),
@@ -192,21 +185,14 @@ impl ListLine {
         }
     }
 
-    /// The line of a preset, whose numbers are from `origin`.
-    #[must_use]
-    pub fn preset(preset: &Preset, origin: String) -> Self {
-        Self::Preset {
-            name: preset.name.clone(),
-            algorithm: preset.algorithm.to_owned(),
-            environment: preset.env.to_owned(),
-            steps: preset.steps,
-            origin,
-        }
+    /// The line of a preset.
+    pub(crate) fn preset(preset: Preset) -> Self {
+        let Preset { name, algorithm, env: environment, origin, steps, .. } = preset;
+        Self::Preset { name, algorithm: algorithm.to_owned(), environment, steps, origin }
     }
 
     /// The lines of the settings of an algorithm.
-    #[must_use]
-    pub fn settings(def: &AlgorithmDef) -> Vec<Self> {
+    pub(crate) fn settings(def: &AlgorithmDef) -> Vec<Self> {
         let defaults = (def.defaults)();
         let line = |doc: &quickstudy_core::settings::SettingDoc| Self::Setting {
             algorithm: def.name.to_owned(),

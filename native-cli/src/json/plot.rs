@@ -1,16 +1,11 @@
 //! Lines of `plot --json`.
 
-use super::{ends, finite};
-use crate::band;
-use crate::comparison::aggregate::Aggregate;
-use crate::curve::Series;
 use serde::Serialize;
 
 /// A line of `plot --json`.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum PlotLine {
+pub(crate) enum PlotLine {
     /// The first line: what is drawn.
     Plot {
         /// Version of these lines: 1
@@ -52,29 +47,4 @@ pub enum PlotLine {
         /// Interquartile mean of the same
         iqm: Option<f64>,
     },
-}
-
-impl PlotLine {
-    /// The line of a series.
-    #[must_use]
-    pub fn curve(environment: Option<String>, metric: &str, series: &Series) -> Self {
-        let end = band::end(&series.runs);
-        let scores = series.scores().unwrap_or_default();
-        let mean = scores.statistic(Aggregate::Mean);
-        let [low, high] = ends(mean.and_then(|mean| mean.interval));
-        Self::Curve {
-            environment,
-            metric: metric.to_owned(),
-            experiment: series.label.clone(),
-            runs: series.runs.len(),
-            runs_at_end: end.as_ref().map_or(0, |end| end.values.len()),
-            end: end.as_ref().and_then(|end| finite(end.steps)),
-            first_end: end.as_ref().and_then(|end| end.first_end),
-            budget: series.score.as_ref().map(|score| score.budget),
-            mean: mean.and_then(|mean| finite(mean.value)),
-            low,
-            high,
-            iqm: scores.statistic(Aggregate::Iqm).and_then(|iqm| finite(iqm.value)),
-        }
-    }
 }

@@ -3,10 +3,9 @@
 use serde::Serialize;
 
 /// A line of `python check --json`.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum PythonLine {
+pub(crate) enum PythonLine {
     /// The first line: the interpreter.
     Interpreter {
         /// Version of these lines: 1

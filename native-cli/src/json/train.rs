@@ -1,11 +1,9 @@
 //! Lines of `train --json`.
 
-use crate::output;
 use serde::{Deserialize, Serialize};
 
 /// A line of `train --json`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum TrainLine {
     /// The first line.
@@ -70,14 +68,8 @@ pub enum TrainLine {
 
 impl TrainLine {
     /// Reads a line; none if it is no such line.
-    #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
         serde_json::from_str(line).ok()
-    }
-
-    /// Prints the line, if lines are asked for.
-    pub fn print(&self) {
-        output::say_line(self);
     }
 }
 

@@ -5,8 +5,8 @@
 
 use super::ENV_STEPS;
 use super::rows::{RowFormat, Rows, is_name};
-use crate::known;
-use crate::run_folder::file;
+use crate::folder::file;
+use crate::settings::register;
 use quickstudy_core::closest;
 use quickstudy_core::meta::AVERAGE;
 use std::collections::{HashMap, HashSet};
@@ -71,7 +71,7 @@ fn repaired(header: &[String], of_rows: &[String]) -> Vec<String> {
         }
         let free = |other: &&str| !columns.iter().any(|name| name == other);
         let near = closest(name, of_rows.iter().map(String::as_str).filter(free));
-        let near = near.or_else(|| closest(name, known::metrics().map(|(name, _)| name).filter(free)));
+        let near = near.or_else(|| closest(name, register::metrics().map(|(name, _)| name).filter(free)));
         if let Some(near) = near.map(str::to_owned) {
             columns[at] = near;
         }
@@ -88,9 +88,9 @@ fn is_known(name: &str) -> bool {
     let of_class = |name: &str| {
         let (_, measure) = name.strip_prefix("MetaTest/")?.split_once('/')?;
         let average = format!("MetaTest/{AVERAGE}/{measure}");
-        known::metrics().any(|(known, _)| known == average).then_some(())
+        register::metrics().any(|(known, _)| known == average).then_some(())
     };
-    known::metrics().any(|(known, _)| known == name) || step(name).is_some() || of_class(name).is_some()
+    register::metrics().any(|(known, _)| known == name) || step(name).is_some() || of_class(name).is_some()
 }
 
 /// Adds the names that are no columns yet, each after its neighbour.

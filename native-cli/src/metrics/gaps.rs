@@ -1,7 +1,7 @@
 //! Rows that none of the metrics files has.
 
 use super::rows::TextRow;
-use crate::history::Due;
+use crate::metrics::history::Due;
 
 /// Most rows that are missed; beyond that nobody counts.
 const MOST: u64 = 1_000_000;
@@ -22,11 +22,11 @@ pub(super) struct Gaps<'a> {
 
 impl<'a> Gaps<'a> {
     /// Begins at the row at `at`.
-    pub fn new(due: &'a Due, at: u64) -> Self {
+    pub(super) fn new(due: &'a Due, at: u64) -> Self {
         Self { due, batch: None, uneven: false, at, missed: 0, ranges: Vec::new() }
     }
 
-    pub fn pass(&mut self, row: &TextRow) {
+    pub(super) fn pass(&mut self, row: &TextRow) {
         let iterations = Some(row.value("time/iterations")).filter(|n| *n >= 1.0 && n.fract() == 0.0);
         if let Some(n) = iterations.map(|n| n as u64).filter(|_| row.steps > 0) {
             let even = row.steps.is_multiple_of(n).then(|| row.steps / n);
@@ -39,7 +39,7 @@ impl<'a> Gaps<'a> {
     }
 
     /// Misses the rows before `end`; tells whether there are any.
-    pub fn until(&mut self, end: u64) -> bool {
+    pub(super) fn until(&mut self, end: u64) -> bool {
         let mut range: Option<(u64, u64)> = None;
         let mut at = self.at;
         while let Some(steps) = self.due.next(at, self.batch).filter(|steps| *steps < end && self.missed < MOST) {

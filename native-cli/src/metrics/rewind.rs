@@ -10,16 +10,17 @@ use super::columns::settle;
 use super::gaps::{Gaps, in_words};
 use super::rows::{RowFormat, Rows, TextRow, columns_of, tail_start};
 use super::{SECONDS, begin_events, now};
-use crate::history::Due;
-use crate::run_folder::file;
-use crate::{atomic, disk, tfevents};
+use crate::files::{atomic, disk};
+use crate::folder::file;
+use crate::metrics::history::Due;
+use crate::metrics::tfevents;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Read as _, Write};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 /// Most bytes that are read of each file, from its end. Rows of a day take less by default.
-pub const TAIL: u64 = 32 << 20;
+pub(crate) const TAIL: u64 = 32 << 20;
 
 /// The files, the record first.
 const NAMES: [&str; 3] = [file::JSONL, file::CSV, file::EVENTS];
@@ -27,7 +28,7 @@ const FORMATS: [RowFormat<'_>; 3] = [RowFormat::Json, RowFormat::Csv(&[]), RowFo
 
 /// The state of the files after [`rewind`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rewound {
+pub(crate) struct Rewound {
     /// Columns of the CSV; empty if there is no row yet.
     pub columns: Vec<String>,
     /// Sentences about what was damaged, each with the name of its file.
@@ -39,7 +40,7 @@ pub struct Rewound {
 ///
 /// # Errors
 /// Any IO error. Files are replaced as a whole, so that an error or a kill loses nothing.
-pub fn rewind(folder: &Path, env_steps: u64, config: &str, tail: u64) -> io::Result<Rewound> {
+pub(crate) fn rewind(folder: &Path, env_steps: u64, config: &str, tail: u64) -> io::Result<Rewound> {
     let header = columns_of(&folder.join(file::CSV))?;
     let due = Due::of(folder, env_steps)?;
     let columns = settle(folder, &header, tail)?;

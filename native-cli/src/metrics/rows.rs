@@ -1,7 +1,7 @@
 //! Rows of the metrics files, read one at a time in memory that does not depend on the files.
 
 use super::{ENV_STEPS, number};
-use crate::tfevents::{self, Records};
+use crate::metrics::tfevents::{self, Records};
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom};
@@ -121,7 +121,7 @@ impl TextRow {
 
 /// Tells whether `text` can be the name of a column: those of this program have neither quotes nor commas.
 #[must_use]
-pub fn is_name(text: &str) -> bool {
+pub(crate) fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic() && !['"', ',', '\\'].contains(&c))
 }
 
@@ -132,13 +132,13 @@ fn is_number(text: &str) -> bool {
 
 /// Tells whether `text` is an infinite number, written as such or larger than any that there is.
 #[must_use]
-pub fn is_infinite(text: &str) -> bool {
+pub(crate) fn is_infinite(text: &str) -> bool {
     text.parse::<f64>().is_ok_and(f64::is_infinite)
 }
 
 /// One line of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Line<'a> {
+pub(crate) enum Line<'a> {
     /// Its text without the line's end.
     Text(&'a str),
     /// It is no text, or too long to be a row.
@@ -149,7 +149,7 @@ pub enum Line<'a> {
 
 /// Reads lines one after the other, in memory for one.
 #[derive(Debug)]
-pub struct Lines<R> {
+pub(crate) struct Lines<R> {
     reader: R,
     at: u64,
     buffer: Vec<u8>,
@@ -157,13 +157,13 @@ pub struct Lines<R> {
 
 impl<R: BufRead> Lines<R> {
     /// Reads from `reader`, which stands at `at`.
-    pub fn new(reader: R, at: u64) -> Self {
+    pub(crate) fn new(reader: R, at: u64) -> Self {
         Self { reader, at, buffer: Vec::new() }
     }
 
     /// The offset after the last line read.
     #[must_use]
-    pub fn at(&self) -> u64 {
+    pub(crate) fn at(&self) -> u64 {
         self.at
     }
 
@@ -171,7 +171,7 @@ impl<R: BufRead> Lines<R> {
     ///
     /// # Errors
     /// Any IO error.
-    pub fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
+    pub(crate) fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
         self.buffer.clear();
         let begins = self.at == 0;
         let mut read = self.reader.by_ref().take(LONGEST).read_until(b'\n', &mut self.buffer)? as u64;
@@ -232,7 +232,7 @@ pub(crate) struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     /// Reads the file at `path` from the offset `from` on.
-    pub fn open(path: &Path, format: RowFormat<'a>, from: u64) -> io::Result<Self> {
+    pub(crate) fn open(path: &Path, format: RowFormat<'a>, from: u64) -> io::Result<Self> {
         let mut at = from;
         let source = match (open(path, from)?, format) {
             (None, _) => None,
@@ -251,12 +251,12 @@ impl<'a> Rows<'a> {
     }
 
     /// Reads what begins in the last `tail` bytes of the file at `path`.
-    pub fn tail(path: &Path, format: RowFormat<'a>, tail: u64) -> io::Result<Self> {
+    pub(crate) fn tail(path: &Path, format: RowFormat<'a>, tail: u64) -> io::Result<Self> {
         Self::open(path, format, tail_start(path, format, tail)?)
     }
 
     /// Tells whether there is such a file.
-    pub fn exists(&self) -> bool {
+    pub(crate) fn exists(&self) -> bool {
         self.source.is_some()
     }
 

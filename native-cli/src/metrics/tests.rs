@@ -1,7 +1,7 @@
 mod several;
 
 use super::*;
-use crate::run_folder::tests::scratch;
+use crate::folder::tests::scratch;
 use std::fs;
 
 fn row(i: u64) -> Row {

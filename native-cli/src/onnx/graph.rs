@@ -7,11 +7,11 @@ use super::wire::Wire;
 
 /// A tensor of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wired(usize);
+pub(crate) struct Wired(usize);
 
 /// The type of a tensor's elements, by its number in ONNX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Element {
+pub(crate) enum Element {
     /// 32-bit floats.
     Float = 1,
     /// 64-bit integers.
@@ -19,7 +19,7 @@ pub enum Element {
 }
 
 /// An attribute of a node: an integer.
-pub type Attribute = (&'static str, i64);
+pub(crate) type Attribute = (&'static str, i64);
 
 struct Node {
     operator: &'static str,
@@ -30,7 +30,7 @@ struct Node {
 
 /// A graph whose first axis is a batch of any size.
 #[derive(Default)]
-pub struct Network {
+pub(crate) struct Network {
     /// Names of all tensors.
     names: Vec<String>,
     nodes: Vec<Node>,
@@ -42,31 +42,30 @@ pub struct Network {
 
 impl Network {
     /// An empty graph.
-    #[must_use]
-    pub fn new() -> Network {
+    pub(crate) fn new() -> Network {
         Network::default()
     }
 
     /// Adds an input of floats, `[batch, width]`.
-    pub fn input(&mut self, name: &str, width: usize) -> Wired {
+    pub(crate) fn input(&mut self, name: &str, width: usize) -> Wired {
         self.inputs.push(value_info(name, Element::Float, &[width]));
         self.named(name.to_owned())
     }
 
     /// Makes a tensor an output of this name, `[batch, …]`. It is named once.
-    pub fn output(&mut self, name: &str, tensor: Wired, element: Element, shape: &[usize]) {
+    pub(crate) fn output(&mut self, name: &str, tensor: Wired, element: Element, shape: &[usize]) {
         name.clone_into(&mut self.names[tensor.0]);
         self.outputs.push((tensor, value_info(name, element, shape)));
     }
 
     /// Adds a constant of floats.
-    pub fn floats(&mut self, name: &str, shape: &[usize], numbers: &[f32]) -> Wired {
+    pub(crate) fn floats(&mut self, name: &str, shape: &[usize], numbers: &[f32]) -> Wired {
         let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
         self.constant(name, shape, Element::Float, &bytes)
     }
 
     /// Adds a constant of integers, `[n]`: places of axes, or lengths of parts.
-    pub fn ints(&mut self, name: &str, numbers: &[i64]) -> Wired {
+    pub(crate) fn ints(&mut self, name: &str, numbers: &[i64]) -> Wired {
         let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
         self.constant(name, &[numbers.len()], Element::Int, &bytes)
     }
@@ -84,23 +83,23 @@ impl Network {
     }
 
     /// Adds a node with one output.
-    pub fn node(&mut self, operator: &'static str, inputs: &[Wired]) -> Wired {
+    pub(crate) fn node(&mut self, operator: &'static str, inputs: &[Wired]) -> Wired {
         self.node_with(operator, inputs, &[])
     }
 
     /// Adds a node with one output and attributes.
-    pub fn node_with(&mut self, operator: &'static str, inputs: &[Wired], attributes: &[Attribute]) -> Wired {
+    pub(crate) fn node_with(&mut self, operator: &'static str, inputs: &[Wired], attributes: &[Attribute]) -> Wired {
         self.node_of(operator, inputs, attributes, 1)[0]
     }
 
     /// Divides axis 1 into parts of these widths.
-    pub fn split<const N: usize>(&mut self, tensor: Wired, widths: [usize; N]) -> [Wired; N] {
+    pub(crate) fn split<const N: usize>(&mut self, tensor: Wired, widths: [usize; N]) -> [Wired; N] {
         let parts = self.split_all(tensor, &widths);
         std::array::from_fn(|at| parts[at])
     }
 
     /// Divides axis 1 into parts of these widths; a single part is the tensor.
-    pub fn split_all(&mut self, tensor: Wired, widths: &[usize]) -> Vec<Wired> {
+    pub(crate) fn split_all(&mut self, tensor: Wired, widths: &[usize]) -> Vec<Wired> {
         if widths.len() == 1 {
             return vec![tensor];
         }
@@ -111,7 +110,7 @@ impl Network {
     }
 
     /// Puts tensors side by side on axis 1; a single one stays as it is.
-    pub fn beside(&mut self, tensors: &[Wired]) -> Wired {
+    pub(crate) fn beside(&mut self, tensors: &[Wired]) -> Wired {
         match tensors {
             [single] => *single,
             _ => self.node_with("Concat", tensors, &[("axis", 1)]),
@@ -142,8 +141,7 @@ impl Network {
     }
 
     /// The message `GraphProto`.
-    #[must_use]
-    pub fn message(&self, name: &str) -> Wire {
+    pub(crate) fn message(&self, name: &str) -> Wire {
         let nodes = self.nodes.iter().enumerate().map(|(number, node)| self.node_message(number, node));
         Wire::new()
             .messages(1, nodes)

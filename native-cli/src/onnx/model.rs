@@ -13,8 +13,7 @@ const OPERATORS: i64 = 15;
 const FORMAT: i64 = 8;
 
 /// The bytes of a model that acts as a policy does by its most probable actions. Equal policies give equal bytes.
-#[must_use]
-pub fn bytes(policy: &Evaluator, networks: &PolicyNetworks) -> Vec<u8> {
+pub(crate) fn bytes(policy: &Evaluator, networks: &PolicyNetworks) -> Vec<u8> {
     let spec = policy.env().spec();
     let mut graph = Network::new();
     policy::build(&mut graph, networks, spec);

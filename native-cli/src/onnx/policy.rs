@@ -10,7 +10,7 @@ use quickstudy_core::policy::{ActionRule, Bounds};
 use quickstudy_core::train::PolicyNetworks;
 
 /// Adds a policy to a graph.
-pub fn build(graph: &mut Network, policy: &PolicyNetworks, spec: &EnvSpec) {
+pub(crate) fn build(graph: &mut Network, policy: &PolicyNetworks, spec: &EnvSpec) {
     let obs = graph.input("obs", spec.observation.len());
     let mut builder = PolicyGraph { graph, policy };
     let mut seen = vec![builder.standardised(obs)];

@@ -7,20 +7,18 @@
 /// A message under construction. Fields are written in the order in which they are added, so equal messages are equal
 /// bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wire {
+pub(crate) struct Wire {
     bytes: Vec<u8>,
 }
 
 impl Wire {
     /// An empty message.
-    #[must_use]
-    pub fn new() -> Wire {
+    pub(crate) fn new() -> Wire {
         Wire::default()
     }
 
     /// Adds an integer.
-    #[must_use]
-    pub fn int(mut self, field: u32, value: i64) -> Wire {
+    pub(crate) fn int(mut self, field: u32, value: i64) -> Wire {
         self.key(field, 0);
         // A negative number is its two's complement of 64 bits.
         self.varint(value.cast_unsigned());
@@ -28,8 +26,7 @@ impl Wire {
     }
 
     /// Adds bytes.
-    #[must_use]
-    pub fn bytes(mut self, field: u32, value: &[u8]) -> Wire {
+    pub(crate) fn bytes(mut self, field: u32, value: &[u8]) -> Wire {
         self.key(field, 2);
         self.varint(value.len() as u64);
         self.bytes.extend_from_slice(value);
@@ -37,32 +34,27 @@ impl Wire {
     }
 
     /// Adds a text.
-    #[must_use]
-    pub fn text(self, field: u32, value: &str) -> Wire {
+    pub(crate) fn text(self, field: u32, value: &str) -> Wire {
         self.bytes(field, value.as_bytes())
     }
 
     /// Adds a message.
-    #[must_use]
-    pub fn message(self, field: u32, value: &Wire) -> Wire {
+    pub(crate) fn message(self, field: u32, value: &Wire) -> Wire {
         self.bytes(field, &value.bytes)
     }
 
     /// Adds each of several messages as a field of this number.
-    #[must_use]
-    pub fn messages(self, field: u32, values: impl IntoIterator<Item = Wire>) -> Wire {
+    pub(crate) fn messages(self, field: u32, values: impl IntoIterator<Item = Wire>) -> Wire {
         values.into_iter().fold(self, |wire, value| wire.message(field, &value))
     }
 
     /// Adds each of several integers as a field of this number.
-    #[must_use]
-    pub fn ints(self, field: u32, values: impl IntoIterator<Item = i64>) -> Wire {
+    pub(crate) fn ints(self, field: u32, values: impl IntoIterator<Item = i64>) -> Wire {
         values.into_iter().fold(self, |wire, value| wire.int(field, value))
     }
 
     /// The bytes of the message.
-    #[must_use]
-    pub fn into_bytes(self) -> Vec<u8> {
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 

@@ -26,29 +26,25 @@ fn counted(get: &dyn Fn(&str) -> Option<OsString>) -> usize {
 }
 
 /// The number of ranks that a launcher has started this process among; 1 without a launcher.
-#[must_use]
-pub fn ranks() -> usize {
+pub(crate) fn ranks() -> usize {
     counted(&|name| std::env::var_os(name))
 }
 
 /// The number of this rank, from 0.
-#[must_use]
-pub fn rank() -> usize {
+pub(crate) fn rank() -> usize {
     const RANKS: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"];
     number(&|name| std::env::var_os(name), &RANKS).unwrap_or(0)
 }
 
 /// The number of this rank among those of its machine, from 0, and their number.
-#[must_use]
-pub fn on_this_machine() -> [usize; 2] {
+pub(crate) fn on_this_machine() -> [usize; 2] {
     let get: &dyn Fn(&str) -> Option<OsString> = &|name| std::env::var_os(name);
     let own = number(get, &LOCAL).unwrap_or(0);
     [own, number(get, &LOCAL_COUNTS).unwrap_or(1).max(own + 1)]
 }
 
 /// Tells whether a variable would make a process take itself for a rank.
-#[must_use]
-pub fn is_of_launcher(name: &OsStr) -> bool {
+pub(crate) fn is_of_launcher(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
 }
 

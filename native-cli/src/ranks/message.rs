@@ -1,14 +1,16 @@
 //! Messages between ranks: a line of JSON, and bytes behind it.
 
-use crate::jobs::{Job, JobEnd};
+use super::Team;
 use crate::json::train::TrainLine;
 use crate::outcome::Stop;
+use crate::ranks::job::{Job, JobEnd};
+use quickstudy_core::backend::Ranks as _;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// An order of rank 0.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum Order {
+pub(crate) enum Order {
     /// Make the session that the command asks for.
     Begin {
         /// Looks for gradients that are not finite.
@@ -41,7 +43,7 @@ pub enum Order {
 
 /// A thing that happened to a training that a rank runs as a process.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum JobReport {
+pub(crate) enum JobReport {
     /// The process printed a line of JSON.
     Line(usize, TrainLine),
     /// It said something to people.
@@ -52,7 +54,7 @@ pub enum JobReport {
 
 /// The way in which a process ended.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum Ending {
+pub(crate) enum Ending {
     /// As [`JobEnd::Finished`].
     Finished,
     /// As [`JobEnd::Stopped`].
@@ -76,14 +78,13 @@ impl From<Ending> for JobEnd {
         match ending {
             Ending::Finished => Self::Finished,
             Ending::Stopped => Self::Stopped,
-            Ending::Failed(code, message, hint) => Self::Failed(Stop { code, message, hint, lost: false }),
+            Ending::Failed(code, message, hint) => Self::Failed(Stop { code, hint, ..Stop::failure(message) }),
         }
     }
 }
 
 /// The bytes of a message, with `more` behind it.
-#[must_use]
-pub fn write(message: &impl Serialize, more: &[&[u8]]) -> Vec<u8> {
+pub(crate) fn write(message: &impl Serialize, more: &[&[u8]]) -> Vec<u8> {
     // All fields are numbers, texts and lists of them.
     let mut bytes = serde_json::to_vec(message).unwrap_or_default();
     bytes.push(b'\n');
@@ -92,10 +93,20 @@ pub fn write(message: &impl Serialize, more: &[&[u8]]) -> Vec<u8> {
 }
 
 /// The message in these bytes, and what is behind it; none if it is of another version of this program.
-#[must_use]
-pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Option<(T, &[u8])> {
+pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Option<(T, &[u8])> {
     let end = bytes.iter().position(|byte| *byte == b'\n')?;
     Some((serde_json::from_slice(&bytes[..end]).ok()?, &bytes[end + 1..]))
+}
+
+/// Orders all other ranks.
+pub(crate) fn order(team: &Team, order: &Order, more: &[&[u8]]) {
+    let message = write(order, more);
+    (1..team.count()).for_each(|rank| team.send(rank, &message));
+}
+
+/// Lets all other ranks go.
+pub(crate) fn dismiss(team: &Team) {
+    order(team, &Order::End, &[]);
 }
 
 #[cfg(test)]

@@ -8,6 +8,6 @@ mod heartbeat;
 mod mpi;
 
 #[cfg(not(feature = "mpi"))]
-pub use alone::NoTeam as Team;
+pub(crate) use alone::NoTeam as Team;
 #[cfg(feature = "mpi")]
 pub use mpi::Team;

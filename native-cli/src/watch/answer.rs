@@ -49,21 +49,18 @@ Cross-Origin-Opener-Policy: same-origin\r\nCache-Control: no-store\r\nConnection
 
 impl Answer {
     /// An answer that has what was asked for.
-    pub fn fine(kind: &'static str, body: impl Into<String>) -> Self {
+    pub(super) fn fine(kind: &'static str, body: impl Into<String>) -> Self {
         Self { status: Status::Fine, kind, body: body.into() }
     }
 
     /// A refusal.
-    pub fn refused(status: Status) -> Self {
+    pub(super) fn refused(status: Status) -> Self {
         let body = status.words()[1].to_owned() + "\n";
         Self { status, kind: "text/plain; charset=utf-8", body }
     }
 
     /// Writes it, and that no more comes.
-    ///
-    /// # Errors
-    /// Any IO error, such as a reader that does not read.
-    pub fn write(&self, to: &mut impl Write) -> io::Result<()> {
+    pub(super) fn write(&self, to: &mut impl Write) -> io::Result<()> {
         let allow = if self.status == Status::NotGet { "Allow: GET\r\n" } else { "" };
         let [status, _] = self.status.words();
         let (kind, length) = (self.kind, self.body.len());

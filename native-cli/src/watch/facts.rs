@@ -1,8 +1,9 @@
 //! The facts of a run: its settings, where it is made, and whether somebody writes there.
 
-use crate::experiments::{believe_snapshot, show};
-use crate::history::History;
-use crate::run_folder::{self, file};
+use crate::files::reading;
+use crate::folder::file;
+use crate::metrics::history::History;
+use crate::results::experiments::{believe_snapshot, show};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -14,11 +15,11 @@ use std::time::SystemTime;
 /// leaves it. The lock itself is not tried, so that no run finds its folder taken. `quiet` has the seconds since the
 /// last row.
 pub(super) fn facts(folder: &Path, steps: u64) -> Value {
-    let config = run_folder::read_own_text(&folder.join(file::CONFIG)).ok();
+    let config = reading::read_own_text(&folder.join(file::CONFIG)).ok();
     let mut config: toml::Table =
         config.and_then(|bytes| toml::from_str(&String::from_utf8_lossy(&bytes)).ok()).unwrap_or_default();
     believe_snapshot(folder, &mut config, |_| {});
-    let version = run_folder::read_own_text(&folder.join(file::VERSION)).ok();
+    let version = reading::read_own_text(&folder.join(file::VERSION)).ok();
     let version: Value = version.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     let text = |key: &str| config.get(key).map(show);
     let total = config.get("steps").and_then(toml::Value::as_integer).filter(|steps| *steps > 0);
@@ -53,7 +54,7 @@ fn quiet(folder: &Path) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run_folder::tests::scratch;
+    use crate::folder::tests::scratch;
 
     #[test]
     fn facts_are_those_that_files_tell() {

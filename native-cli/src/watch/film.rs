@@ -15,7 +15,7 @@ pub(super) struct Film {
 impl Film {
     /// The episode as `{"seconds", "returns", "frames"}`. A frame is its view and its shapes; a shape that is that of
     /// the frame before, at the same place of the list, is 0, and others are a letter, a colour, a size, and numbers.
-    pub fn write(&self, out: &mut String) {
+    pub(super) fn write(&self, out: &mut String) {
         let _ = write!(out, "{{\"seconds\":{},\"returns\":[", self.seconds);
         for (i, (_, total)) in self.pictures.iter().enumerate() {
             let _ = write!(out, "{}{}", if i > 0 { "," } else { "" }, finite(*total, 3));

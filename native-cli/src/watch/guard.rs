@@ -19,10 +19,7 @@ pub(super) struct Guard {
 
 impl Guard {
     /// Rules for a port, with a new token.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1 if the system gives no random numbers.
-    pub fn new(port: u16) -> Result<Self, Stop> {
+    pub(super) fn new(port: u16) -> Result<Self, Stop> {
         let mut bytes = [0; TOKEN];
         getrandom::fill(&mut bytes)
             .map_err(|error| Stop::failure(format!("the system gives no random numbers for the address: {error}")))?;
@@ -30,15 +27,12 @@ impl Guard {
     }
 
     /// The address of the page.
-    pub fn address(&self) -> String {
+    pub(super) fn address(&self) -> String {
         format!("http://127.0.0.1:{}/{}/", self.port, self.token)
     }
 
     /// Checks a request; gives its path below the token, and the query.
-    ///
-    /// # Errors
-    /// The [`Status`] to refuse it with.
-    pub fn admit<'a>(&self, request: &'a PageRequest) -> Result<(&'a str, &'a str), Status> {
+    pub(super) fn admit<'a>(&self, request: &'a PageRequest) -> Result<(&'a str, &'a str), Status> {
         let own = |name: &str| {
             let host = name.strip_suffix(&format!(":{}", self.port));
             host.is_some_and(|host| host == "127.0.0.1" || host.eq_ignore_ascii_case("localhost"))

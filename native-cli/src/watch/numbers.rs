@@ -1,10 +1,10 @@
 //! The numbers of a run, as they are written: rows of its metrics since the last look.
 
-use crate::axis_words::axis_title;
-use crate::history::Points;
+use crate::folder::file;
 use crate::metrics::ENV_STEPS;
+use crate::metrics::history::Points;
+use crate::metrics::names::axis_title;
 use crate::metrics::rows::{RowFormat, Rows, TextRow};
-use crate::run_folder::file;
 use serde_json::{Map, Value, json};
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -32,21 +32,18 @@ pub(super) struct Numbers {
 
 impl Numbers {
     /// Begins at the first row of the run in this folder.
-    pub fn new(folder: &Path) -> Self {
+    pub(super) fn new(folder: &Path) -> Self {
         let (columns, last) = Default::default();
         Self { path: folder.join(file::JSONL), at: 0, epoch: 0, steps: 0, columns, last }
     }
 
     /// Environment steps of the last row.
-    pub fn steps(&self) -> u64 {
+    pub(super) fn steps(&self) -> u64 {
         self.steps
     }
 
     /// Reads rows that are new.
-    ///
-    /// # Errors
-    /// Any IO error but that there is no file yet.
-    pub fn look(&mut self) -> io::Result<()> {
+    pub(super) fn look(&mut self) -> io::Result<()> {
         // What has no end, such as a pipe, is no file of a run.
         let length = match std::fs::metadata(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
@@ -114,7 +111,7 @@ impl Numbers {
     }
 
     /// The points after `since` steps, as JSON; all of them for a reader of another epoch.
-    pub fn json(&self, since: u64, epoch: u64) -> Value {
+    pub(super) fn json(&self, since: u64, epoch: u64) -> Value {
         let since = if epoch == self.epoch { since } else { 0 };
         let points = |points: &Points| -> Vec<Value> {
             points.curve().into_iter().filter(|(x, _)| *x > since as f64).map(|(x, y)| json!([x, y])).collect()
@@ -129,7 +126,7 @@ impl Numbers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run_folder::tests::scratch;
+    use crate::folder::tests::scratch;
     use std::fs::{self, OpenOptions};
     use std::io::Write as _;
 

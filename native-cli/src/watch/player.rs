@@ -1,10 +1,11 @@
 //! The agent that plays: the newest policy of a run, in episodes that a page asks for.
 
 use super::film::Film;
-use crate::known;
+use crate::files::reading;
+use crate::folder::file;
 use crate::outcome::Stop;
-use crate::recording;
-use crate::run_folder::{self, file};
+use crate::pictures::recording;
+use crate::settings::register;
 use quickstudy_core::Device;
 use quickstudy_core::env::EnvDef;
 use quickstudy_core::host::EnvPlace;
@@ -50,13 +51,13 @@ struct Stamp {
 
 impl Player {
     /// A player of the run in this folder.
-    pub fn new(run: &Path) -> Self {
+    pub(super) fn new(run: &Path) -> Self {
         Self { run: run.to_owned(), loaded: None, seed: 0 }
     }
 
     /// Episodes as JSON, `{"steps", "env", "films"}`; or `{"why"}` where nothing can be shown, with `"never"` if that
     /// will stay so.
-    pub fn play(&mut self) -> String {
+    pub(super) fn play(&mut self) -> String {
         match self.films() {
             Ok(text) => text,
             Err(Pause::Never(why)) => json!({"why": why, "never": true}).to_string(),
@@ -104,9 +105,9 @@ impl Player {
         if self.loaded.as_ref().is_some_and(|loaded| loaded.stamp == stamp) {
             return Ok(());
         }
-        let bytes = run_folder::read(&stamp.path).map_err(|stop| Pause::Now(stop.message))?;
+        let bytes = reading::read(&stamp.path).map_err(|stop| Pause::Now(stop.message))?;
         // One thread, so that the run keeps the others.
-        let policy = Evaluator::load_with(&Device::cpu(1), known::own(), &bytes).map_err(now)?;
+        let policy = Evaluator::load_with(&Device::cpu(1), register::own(), &bytes).map_err(now)?;
         self.loaded = Some(Loaded { policy, stamp, at: Instant::now() });
         Ok(())
     }
@@ -151,7 +152,7 @@ fn film(env: &EnvDef, episode: &Trajectory, dt: f64) -> Result<Film, quickstudy_
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run_folder::tests::scratch;
+    use crate::folder::tests::scratch;
     use serde_json::Value;
 
     #[test]

@@ -27,10 +27,7 @@ pub(super) struct PageRequest {
 
 impl PageRequest {
     /// Reads a request.
-    ///
-    /// # Errors
-    /// A [`Status`] to answer with if it is none, too long, too slow or has a body; none if the connection is gone.
-    pub fn read(stream: &mut TcpStream) -> Result<Self, Option<Status>> {
+    pub(super) fn read(stream: &mut TcpStream) -> Result<Self, Option<Status>> {
         let deadline = Instant::now() + PATIENCE;
         let mut bytes = Vec::new();
         let mut piece = [0; 1024];

@@ -1,15 +1,14 @@
 //! The server: the page and the numbers of one run, to browsers of this machine.
 
 use super::answer::{Answer, Status};
-use super::close::{close, deadline};
 use super::facts;
 use super::guard::Guard;
 use super::numbers::Numbers;
 use super::request::PageRequest;
 use crate::outcome::Stop;
 use serde_json::Value;
-use std::io::{self, ErrorKind};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::io::{self, ErrorKind, Read};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -54,9 +53,6 @@ struct Looked {
 }
 
 /// Opens a port of this machine; 0 is any that is free.
-///
-/// # Errors
-/// [`Stop`] with code 2 if it is in use or not allowed.
 pub(super) fn listen(port: u16) -> Result<TcpListener, Stop> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|error| match error.kind() {
         ErrorKind::AddrInUse => Stop::user(format!("port {port} is in use by another program"))
@@ -68,9 +64,6 @@ pub(super) fn listen(port: u16) -> Result<TcpListener, Stop> {
 }
 
 /// Answers on a thread of its own from now on. Gives the address of the page, and the pages that wait for an episode.
-///
-/// # Errors
-/// [`Stop`] with code 1 if the system refuses.
 pub(super) fn serve(listener: TcpListener, folder: &Path) -> Result<(String, Receiver<Reply>), Stop> {
     let failed = |error: io::Error| Stop::failure(format!("cannot serve the page: {error}"));
     let guard = Guard::new(listener.local_addr().map_err(failed)?.port())?;
@@ -169,6 +162,38 @@ impl Shared {
 fn number(query: &str, key: &str) -> u64 {
     let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
     pairs.filter(|(name, _)| *name == key).find_map(|(_, value)| value.parse().ok()).unwrap_or(0)
+}
+
+/// Time in which the other side reads the answer and closes.
+const LINGER: Duration = Duration::from_secs(1);
+/// Bytes that are still taken from it at most.
+const UNREAD: usize = 256 << 10;
+
+/// When a connection that has its answer now is closed at the latest.
+pub(super) fn deadline() -> Instant {
+    Instant::now() + LINGER
+}
+
+/// Closes a connection that has its answer: says that no more comes, and reads what the other side still sends until it
+/// closes or the time is up. A socket that is closed with bytes of a request unread is *reset*, and the answer is lost.
+pub(super) fn close(mut stream: TcpStream, until: Instant) {
+    let _ = stream.shutdown(Shutdown::Write);
+    let mut piece = [0; 4096];
+    let mut unread = UNREAD;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        // A timeout of nothing would be none at all: what has arrived is read all the same.
+        let wait = left.max(Duration::from_millis(1));
+        if stream.set_read_timeout(Some(wait)).is_err() {
+            return;
+        }
+        match stream.read(&mut piece) {
+            Ok(0) => return,
+            Ok(n) if n < unread => unread -= n,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            _ => return,
+        }
+    }
 }
 
 #[cfg(test)]

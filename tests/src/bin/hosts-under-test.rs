@@ -61,9 +61,9 @@ fn environments() -> Result<Vec<EnvPlace>> {
 }
 
 fn main() -> ExitCode {
-    // The process ends there as if it was killed; see `quickstudy::disk`.
+    // The process ends there as if it was killed; see `native-cli/src/files/disk.rs`.
     if let Some(point) = std::env::var("QUICKSTUDY_TEST_ABORT_AT").ok().and_then(|point| point.parse().ok()) {
-        quickstudy::disk::abort_at(point);
+        quickstudy::internals::abort_at(point);
     }
     match environments() {
         Ok(environments) => quickstudy::cli::main_with(environments, vec![]),

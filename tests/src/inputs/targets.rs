@@ -4,11 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use quickstudy::history::History;
-use quickstudy::metrics::{MetricsLog, Table};
-use quickstudy::run_folder::{RunFolder, file};
-use quickstudy::run_settings::RunSettings;
-use quickstudy::{args, provenance};
+use quickstudy::internals::{self, History, MetricsLog, RunFolder, RunSettings, Table, file};
 use quickstudy_core::Device;
 use quickstudy_core::env::builtin;
 use quickstudy_core::train::{ALGORITHMS, Evaluator, Layer, Session, Setup};
@@ -87,11 +83,11 @@ fn env(input: &[u8]) {
 /// Counts, seeds and settings of the command line.
 fn arguments(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
-    let _ = args::count(&text);
-    if let Ok(seeds) = args::seeds(&text) {
+    let _ = internals::count(&text);
+    if let Ok(seeds) = internals::seeds(&text) {
         assert!(!seeds.is_empty());
     }
-    let _ = args::setting(&text);
+    let _ = internals::setting(&text);
 }
 
 /// A configuration file, resolved for the algorithm and the environment that it names.
@@ -140,8 +136,8 @@ fn run_folder(input: &[u8]) {
         }
     }
     let _ = Table::read(&dir.join(file::CSV));
-    let _ = quickstudy::config::read_file(&dir.join(file::CONFIG));
-    let _ = provenance::record(&folder, "cpu", 1, 512);
+    let _ = internals::read_config(&dir.join(file::CONFIG));
+    let _ = internals::record_device(&folder, "cpu", 1, 512);
     for steps in [1024, u64::MAX] {
         if MetricsLog::resume(&folder, steps, "seed = 1").is_ok() {
             let _ = History::load(dir, steps);

@@ -158,7 +158,7 @@ fn all_defaults_are_accepted() {
 }
 
 #[test]
-#[ignore = "a minute: cargo test -p quickstudy-tests --test algorithms -- --ignored"]
+#[ignore = "a minute: scripts/second-tier.sh"]
 fn all_defaults_train_and_learn_something() {
     let device = Device::cpu(2);
     for (file, setup) in trainings() {

@@ -66,7 +66,7 @@ fn each_seed_goes_by_its_own_count() {
     }
     assert!(ends.iter().any(|end| end.1 != ends[0].1), "seeds end after other iterations: {ends:?}");
     let made: u64 = ends.iter().map(|end| end.0).sum();
-    let grouped = quickstudy::progress::grouped(made);
+    let grouped = quickstudy::internals::grouped(made);
     assert!(out.contains(&format!("{grouped} environment steps in")) && out.contains(" / 1 500 steps 100 %"), "{out}");
 }
 
@@ -110,7 +110,7 @@ fn steps_that_cannot_be_are_refused_before_anything_is_written() {
     done(&dir, &format!("{TRAIN} --seed 0..3 --out all"));
     let before = files(&dir.join("all"));
     let made = rows(&dir, "all/cartpole-cma-es-s1").last().unwrap().0;
-    let grouped = quickstudy::progress::grouped;
+    let grouped = quickstudy::internals::grouped;
     let fewer = dir.run("train --resume all/cartpole-cma-es-s1 --steps 1400");
     let said =
         format!("cartpole-cma-es-s1 has made {} environment steps, so it cannot make 1 400 in all", grouped(made));

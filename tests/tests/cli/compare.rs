@@ -1,7 +1,7 @@
 //! `compare`: its statistics beside rliable's, its formats, and what it says of runs that cannot be compared.
 
 use crate::{expect_user_error, sandbox};
-use quickstudy::comparison::references::REFERENCES;
+use quickstudy::internals::REFERENCES;
 use quickstudy_tests::golden;
 use quickstudy_tests::process::{Finished, Sandbox};
 use serde_json::Value;

@@ -4,7 +4,7 @@
 use crate::sandbox;
 use quickstudy_tests::process::Finished;
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -135,4 +135,30 @@ fn a_study_says_how_long_ago_ctrl_c_was_and_not_when_it_began() {
     assert!(stopping.contains(" s after the first Ctrl-C; press Ctrl-C again"), "{stopping}");
     interrupt(&child);
     child.wait().unwrap();
+}
+
+#[test]
+fn threads_that_are_handed_over_are_taken_between_iterations_and_change_nothing() {
+    let dir = sandbox();
+    // Two seeds in one program, each with a replay memory.
+    let train = "train dqn --env cartpole --steps 3k --seed 0..2 --threads 1 --eval-every 0 --log-every 500";
+    let mut child = dir.command(&format!("{train} --out handed --follow-input")).stdin(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"++").unwrap();
+    let ended = Finished::from(child.wait_with_output().unwrap());
+    drop(input);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let alone = dir.run(&format!("{train} --out alone"));
+    assert_eq!(alone.code, Some(0), "{alone:?}");
+    for seed in 0..2 {
+        let folder = |of: &str| dir.join(&format!("{of}/cartpole-dqn-s{seed}"));
+        let last = |of: &str| fs::read(folder(of).join("last.safetensors")).unwrap();
+        assert!(last("handed") == last("alone"), "seed {seed}");
+        let threads = |of: &str| -> u64 {
+            let version = fs::read(folder(of).join("version.json")).unwrap();
+            let version: serde_json::Value = serde_json::from_slice(&version).unwrap();
+            version["threads"].as_u64().unwrap()
+        };
+        assert_eq!((threads("alone"), threads("handed")), (1, 3));
+    }
 }

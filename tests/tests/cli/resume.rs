@@ -2,7 +2,7 @@
 #![cfg(unix)]
 
 use crate::sandbox;
-use quickstudy::progress::grouped;
+use quickstudy::internals::grouped;
 use quickstudy_tests::process::{Finished, Sandbox, wait_until};
 use std::fs;
 use std::process::{Child, Command};

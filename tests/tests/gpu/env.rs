@@ -1,4 +1,4 @@
-//! Environments on the GPU against the CPU. Skipped without a GPU.
+//! Environments on the GPU against the CPU.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::env::{ActionSpace, EnvDef, builtin};
@@ -185,7 +185,7 @@ fn is_body(env: &EnvDef) -> bool {
 }
 
 fn environments(bodies: bool, test: impl Fn(&EnvDef, Stepper, Stepper)) {
-    let Some(gpu) = gpu::device() else { return };
+    let gpu = gpu::device();
     let cpu = Device::cpu(1);
     for name in distinct_names() {
         let env = builtin(name).unwrap();
@@ -197,6 +197,7 @@ fn environments(bodies: bool, test: impl Fn(&EnvDef, Stepper, Stepper)) {
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn first_states_are_those_of_the_cpu() {
     environments(true, |env, mut gpu, mut cpu| {
         let (a, b) = (gpu.reset(), cpu.reset());
@@ -211,6 +212,7 @@ fn first_states_are_those_of_the_cpu() {
 
 /// Every step from the CPU's state.
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn a_step_is_that_of_the_cpu() {
     environments(false, |env, mut gpu, mut cpu| {
         let name = &env.spec().name;
@@ -246,6 +248,7 @@ fn a_step_is_that_of_the_cpu() {
 /// Both go on from their own states. Balanced poles fall to one side or the other by the last digits,
 /// so that the bar is for all rows together.
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn a_hundred_steps_are_those_of_the_cpu() {
     environments(false, |env, mut gpu, mut cpu| {
         let name = &env.spec().name;
@@ -299,6 +302,7 @@ const BODIES: [(&str, [f64; 2]); 9] = [
 ];
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn steps_of_bodies_are_those_in_double_precision_but_for_rounding() {
     environments(true, |env, mut gpu, mut cpu| {
         let Some((name, [median, most])) = BODIES.iter().find(|(name, _)| *name == env.spec().name) else { return };

@@ -1,4 +1,4 @@
-//! NaN and infinities on the GPU: each one is found, and nothing else. Skipped without a GPU.
+//! NaN and infinities on the GPU: each one is found, and nothing else.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::rng::Threefry;
@@ -36,8 +36,9 @@ fn rows(random: &mut Threefry, mut clean: impl FnMut(&mut Threefry) -> f32) -> (
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn every_planted_number_is_found_and_no_other() {
-    let Some(device) = gpu::device() else { return };
+    let device = gpu::device();
     let (values, places) = rows(&mut Threefry::new([1, 2]), finite);
     let shape = [2 * ROWS, WIDTH];
     let mut program = Program::new(&device, |cx| {
@@ -61,8 +62,9 @@ fn every_planted_number_is_found_and_no_other() {
 
 /// As an update finds it: by the norm of all gradients, after sums and products.
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn every_planted_number_reaches_the_norm() {
-    let Some(device) = gpu::device() else { return };
+    let device = gpu::device();
     let ordinary = |random: &mut Threefry| (random.uniform() * 2.0 - 1.0) as f32 * 1e3;
     let (values, _) = rows(&mut Threefry::new([3, 4]), ordinary);
     let shape = [2 * ROWS, WIDTH];
@@ -84,8 +86,9 @@ fn every_planted_number_reaches_the_norm() {
 
 /// Operations that give a number that is not finite.
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn what_operations_break_is_found() {
-    let Some(device) = gpu::device() else { return };
+    let device = gpu::device();
     let n = 2 * ROWS;
     let mut random = Threefry::new([5, 6]);
     // Large in the first half, so that squares overflow, logarithms of the negative are NaN, and so on.

@@ -1,5 +1,5 @@
 //! Sizes at which limits of GPUs count: WebGPU's defaults, dispatches of two dimensions, loops that a software adapter
-//! would end, and messages about what is too large. Skipped without a GPU.
+//! would end, and messages about what is too large.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::program::{Context, PlanOptions};
@@ -21,8 +21,9 @@ fn words(device: &Device, trace: impl Fn() -> Tensor) -> Vec<u32> {
 
 /// Section 3.6.2 of the WebGPU specification.
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn default_limits_are_exactly_those_of_webgpu() {
-    let Some(gpu) = open(&default_limits()) else { return };
+    let gpu = open(&default_limits());
     let expected = DeviceLimits {
         storage_buffers: 8,
         binding_bytes: 128 << 20,
@@ -39,14 +40,15 @@ fn default_limits_are_exactly_those_of_webgpu() {
     assert_eq!(gpu.device_limits(), expected);
     // As all tests run with `QUICKSTUDY_GPU_LIMITS=default`.
     if std::env::var(gpu::LIMITS).is_ok() {
-        assert_eq!(open(&GpuOptions::default()).unwrap().device_limits(), expected);
+        assert_eq!(open(&GpuOptions::default()).device_limits(), expected);
     }
 }
 
 /// More than 65,535 workgroups of 256.
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn a_dispatch_of_two_dimensions_reaches_every_element() {
-    let Some(device) = open(&default_limits()).map(Device::new) else { return };
+    let device = Device::new(open(&default_limits()));
     let n = 65_535 * 256 + 1000;
     let word = |i: u32| (i ^ (i >> 7)).wrapping_mul(2_654_435_761);
     let found = words(&device, || {
@@ -59,8 +61,9 @@ fn a_dispatch_of_two_dimensions_reaches_every_element() {
 
 /// More than 65,535 workgroups that sum 16 rows each.
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn as_many_workgroups_sum_every_row() {
-    let Some(device) = open(&default_limits()).map(Device::new) else { return };
+    let device = Device::new(open(&default_limits()));
     let (rows, width) = (65_536 * 16 + 33, 33);
     let found = words(&device, || {
         let i = Tensor::iota(&[rows, width], 0).bit_and(Tensor::constant_u32(0xffff));
@@ -86,7 +89,7 @@ fn long_product(m: usize, n: usize) -> Tensor {
 }
 
 fn long_product_is_right(tiled: bool) {
-    let Some(device) = open(&GpuOptions { tiled: Some(tiled), ..default_limits() }).map(Device::new) else { return };
+    let device = Device::new(open(&GpuOptions { tiled: Some(tiled), ..default_limits() }));
     let (m, n) = (256, 256);
     let found = words(&device, || long_product(m, n));
     let sum: u32 = (0..LONG as u32).map(|k| k & 3).sum();
@@ -97,18 +100,21 @@ fn long_product_is_right(tiled: bool) {
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn a_long_product_of_many_results_is_right() {
     long_product_is_right(false);
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn a_long_product_of_many_results_in_tiles_is_right() {
     long_product_is_right(true);
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn long_sums_and_maxima_of_many_results_are_right() {
-    let Some(device) = open(&default_limits()).map(Device::new) else { return };
+    let device = Device::new(open(&default_limits()));
     let rows = 1500;
     for across in [false, true] {
         let shape = if across { [LONG, rows] } else { [rows, LONG] };
@@ -155,11 +161,11 @@ fn long_contractions_are_cut_as_a_device_asks() {
 }
 
 /// The error of compiling a program under the default limits.
-fn refusal(trace: impl FnOnce(&mut Context)) -> Option<String> {
-    let device = open(&default_limits()).map(Device::new)?;
+fn refusal(trace: impl FnOnce(&mut Context)) -> String {
+    let device = Device::new(open(&default_limits()));
     match Program::new(&device, trace) {
         Ok(_) => panic!("it was not refused"),
-        Err(e) => Some(e.to_string()),
+        Err(e) => e.to_string(),
     }
 }
 
@@ -169,35 +175,33 @@ fn says(message: &str, parts: &[&str]) {
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn a_tensor_that_is_too_large_is_named() {
-    let Some(message) = refusal(|cx| {
+    let message = refusal(|cx| {
         let x = cx.input("observations", &[1 << 20, 33], DType::F32);
         cx.output("y", x.sum_all());
-    }) else {
-        return;
-    };
+    });
     says(&message, &["the input `observations` (f32 [1048576, 33])", "needs 132 MiB"]);
     let message = refusal(|cx| {
         let x = cx.state("memory", &[1 << 25, 2], DType::U32);
         cx.update("memory", x + x);
     });
-    says(&message.unwrap(), &["the state `memory` (u32 [33554432, 2])", "needs 256 MiB"]);
+    says(&message, &["the state `memory` (u32 [33554432, 2])", "needs 256 MiB"]);
     let message = refusal(|cx| cx.output("grid", Tensor::iota(&[6000, 6000], 0)));
-    says(&message.unwrap(), &["the output `grid` (u32 [6000, 6000])", "needs 137.4 MiB"]);
+    says(&message, &["the output `grid` (u32 [6000, 6000])", "needs 137.4 MiB"]);
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn an_intermediate_value_that_is_too_large_is_named_with_its_place() {
     // A product of a product: the first one has to be kept.
     let line = line!() + 4;
-    let Some(message) = refusal(|cx| {
+    let message = refusal(|cx| {
         let (a, b) = (cx.input("a", &[8000, 2], DType::F32), cx.input("b", &[2, 8000], DType::F32));
         let c = cx.input("c", &[8000, 2], DType::F32);
         let kept = a.matmul(b);
         cx.output("y", kept.matmul(c));
-    }) else {
-        return;
-    };
+    });
     let place = format!("made at tests/tests/gpu/limits.rs:{line}:");
     says(&message, &["the result of `matmul` (f32 [8000, 8000])", "needs 244.2 MiB", &place]);
     let message = refusal(|cx| {
@@ -209,19 +213,18 @@ fn an_intermediate_value_that_is_too_large_is_named_with_its_place() {
         });
         cx.output("y", carry[0].sum_all());
     });
-    says(&message.unwrap(), &["(f32 [8000, 8000])", "needs 244.2 MiB", "made at tests/tests/gpu/limits.rs:"]);
+    says(&message, &["(f32 [8000, 8000])", "needs 244.2 MiB", "made at tests/tests/gpu/limits.rs:"]);
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn a_loop_that_is_too_long_says_what_to_do() {
-    let Some(message) = refusal(|cx| {
+    let message = refusal(|cx| {
         let x = cx.input("x", &[2, 2], DType::F32);
         // Rows see each other: step by step.
         let (carry, _) =
             scan(2_000_000, false, &[x], &[], |_, c, _| Loop { carry: vec![c[0].matmul(c[0]).tanh()], ys: Vec::new() });
         cx.output("y", carry[0]);
-    }) else {
-        return;
-    };
+    });
     assert!(message.contains("2000000 steps") && message.contains("put a loop into a loop"), "{message}");
 }

@@ -1,11 +1,9 @@
-//! A GPU that is lost while the command line trains: the run goes on by itself. Skipped without one.
+//! A GPU that is lost while the command line trains: the run goes on by itself.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy::keep::Keep;
-use quickstudy::provenance;
-use quickstudy::recover::RecordedSession;
-use quickstudy::run::{End, Pace, SeedRun};
-use quickstudy::run_folder::{RunFolder, file, read_snapshot};
+use quickstudy::internals::{
+    End, Keep, Pace, RecordedSession, Reopen, RunFolder, SeedRun, file, read_snapshot, record_device,
+};
 use quickstudy_core::train::{Evaluation, Layer, Session, Setup};
 use quickstudy_core::{Device, env};
 use quickstudy_gpu::{Gpu, GpuOptions};
@@ -31,7 +29,7 @@ fn start(dir: &Path, device: &Device) -> RecordedSession {
     let session = Session::new(device, &setup()).unwrap();
     let run = |seed: &u64| {
         let folder = RunFolder::create(&dir.join(format!("s{seed}"))).unwrap();
-        provenance::record(&folder, &device.caps().name, 1, 0).unwrap();
+        record_device(&folder, &device.caps().name, 1, 0).unwrap();
         SeedRun::create(folder, "a run".into(), "").unwrap()
     };
     let runs = session.setup().seeds.iter().map(run).collect();
@@ -55,15 +53,16 @@ fn every_iteration_once(run: &Path) {
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn a_run_whose_gpu_is_lost_ends_as_if_it_had_not_been() {
-    let Some(first) = open(&GpuOptions::default()) else { return };
+    let first = open(&GpuOptions::default());
     let (whole, parts) = (folder("lost-not"), folder("lost"));
     let never = |_| -> Device { panic!("nothing was lost") };
     let end = start(&whole, &Device::new(first.clone())).train(pace(Duration::ZERO), &|| false, 1, &never);
-    assert_eq!(end.unwrap(), End::Finished);
+    assert_eq!(end.unwrap().0, End::Finished);
 
     // Between iterations the loop asks whether to stop: there the device goes, three times.
-    let gpu = RefCell::new(open(&GpuOptions::default()).unwrap());
+    let gpu = RefCell::new(open(&GpuOptions::default()));
     let (asked, opened) = (Cell::new(0), Cell::new(0));
     let lose = || {
         asked.set(asked.get() + 1);
@@ -72,15 +71,15 @@ fn a_run_whose_gpu_is_lost_ends_as_if_it_had_not_been() {
         }
         false
     };
-    let reopen = |again: bool| {
-        assert!(!again, "each device saved something");
+    let reopen = |how| {
+        assert!(matches!(how, Reopen::Same), "each device saved something");
         opened.set(opened.get() + 1);
-        *gpu.borrow_mut() = open(&GpuOptions::default()).unwrap();
+        *gpu.borrow_mut() = open(&GpuOptions::default());
         Device::new(gpu.borrow().clone())
     };
     let device = Device::new(gpu.borrow().clone());
-    let mut run = start(&parts, &device);
-    assert_eq!(run.train(pace(Duration::ZERO), &lose, 1, &reopen).unwrap(), End::Finished);
+    let run = start(&parts, &device);
+    assert_eq!(run.train(pace(Duration::ZERO), &lose, 1, &reopen).unwrap().0, End::Finished);
     assert_eq!(opened.get(), 3);
     for seed in ["s1", "s2"] {
         let last = |dir: &Path| read_snapshot(&dir.join(seed), file::LAST).unwrap();
@@ -95,8 +94,9 @@ fn a_run_whose_gpu_is_lost_ends_as_if_it_had_not_been() {
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn a_gpu_that_is_lost_again_and_again_gives_way_to_the_cpu() {
-    let Some(gpu) = open(&GpuOptions::default()) else { return };
+    let gpu = open(&GpuOptions::default());
     let dir = folder("lost-again");
     let gpus: RefCell<Vec<Gpu>> = RefCell::new(vec![gpu.clone()]);
     // Every GPU is lost before anything but the first snapshot is saved.
@@ -105,17 +105,17 @@ fn a_gpu_that_is_lost_again_and_again_gives_way_to_the_cpu() {
         false
     };
     let asked_again = Cell::new(0);
-    let reopen = |again: bool| {
-        if again {
+    let reopen = |how| {
+        if matches!(how, Reopen::Cpu) {
             asked_again.set(asked_again.get() + 1);
             return Device::cpu(1);
         }
-        let gpu = open(&GpuOptions::default()).unwrap();
+        let gpu = open(&GpuOptions::default());
         gpus.borrow_mut().push(gpu.clone());
         Device::new(gpu)
     };
-    let mut run = start(&dir, &Device::new(gpu));
-    assert_eq!(run.train(pace(Duration::from_secs(1000)), &lose, 1, &reopen).unwrap(), End::Finished);
+    let run = start(&dir, &Device::new(gpu));
+    assert_eq!(run.train(pace(Duration::from_secs(1000)), &lose, 1, &reopen).unwrap().0, End::Finished);
     assert_eq!(asked_again.get(), 1);
     every_iteration_once(&dir.join("s1"));
     let version = std::fs::read(dir.join("s1").join(file::VERSION)).unwrap();

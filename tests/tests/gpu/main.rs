@@ -1,5 +1,5 @@
-//! GPUs against the CPU and the reference. Without a GPU, a software one included, these tests say that they were
-//! skipped; `QUICKSTUDY_REQUIRE_GPU=1` makes that a failure.
+//! GPUs against the CPU and the reference. Without a driver, that of a software one included, these tests are ignored;
+//! `QUICKSTUDY_REQUIRE_GPU=1` makes that a failure.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
 //! Large entries of a state on the GPU: rows are changed where they are, at the cost of these rows, and are
-//! those of the CPU. Skipped without a GPU.
+//! those of the CPU.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
@@ -53,16 +53,18 @@ fn played(device: &Device) -> Vec<f32> {
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn rows_of_a_large_memory_are_those_of_the_cpu() {
     let expected = played(&Device::cpu(1));
     assert!(expected.contains(&5.5), "nothing was stored");
-    let Some(device) = gpu::device() else { return };
+    let device = gpu::device();
     assert!(played(&device) == expected);
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn parts_of_an_array_are_read_and_written_alone() {
-    let Some(device) = gpu::device() else { return };
+    let device = gpu::device();
     let numbers: Vec<u32> = (0..1000).collect();
     let array = device.array_u32(&[10, 100], &numbers).unwrap();
     let read = |elements| pollster::block_on(device.read_part(&array, elements));
@@ -78,8 +80,9 @@ fn parts_of_an_array_are_read_and_written_alone() {
 
 /// Snapshots in parts of a run on the GPU go on there and on the CPU.
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn new_rows_of_a_replay_memory_are_saved_and_restored() {
-    let Some(device) = gpu::device() else { return };
+    let device = gpu::device();
     let text = "memory_size = 30\nbatch_size = 4\nhidden = [4]\nlearning_starts = 1\niteration_steps = 10";
     let layer = Layer { origin: "test".into(), settings: toml::from_str(text).unwrap() };
     let setup = Setup::resolve("sac", env::builtin("pendulum").unwrap(), &[1, 2], Some(100), &[layer]).unwrap();
@@ -150,8 +153,9 @@ fn inputs(cx: &mut Context) -> (Tensor, Tensor) {
 const ROW: u64 = 4 * WIDTH as u64;
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn rows_cost_the_same_in_small_and_large_memories() {
-    let Some(device) = gpu::device() else { return };
+    let device = gpu::device();
     let stored: Trace = |cx, rows| {
         let (first, new) = inputs(cx);
         let memory = cx.bulk("memory", &[rows, WIDTH], DType::F32);
@@ -187,8 +191,9 @@ fn rows_cost_the_same_in_small_and_large_memories() {
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn a_copy_of_a_whole_memory_is_counted() {
-    let Some(device) = gpu::device() else { return };
+    let device = gpu::device();
     let trace: Trace = |cx, rows| {
         let (first, new) = inputs(cx);
         // Not declared as large, so that a copy is no error: two arrays are made of one.

@@ -1,5 +1,4 @@
-//! The GPU against the reference and the CPU. Without a GPU, a software one included, these tests say that they were
-//! skipped; `QUICKSTUDY_REQUIRE_GPU=1` makes that a failure.
+//! The GPU against the reference and the CPU.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::program::{PlanOptions, Program};
@@ -12,12 +11,12 @@ use quickstudy_tests::random_graph::{Report, Scale, Way, check, generate};
 use quickstudy_tests::single_task_names;
 
 /// `tiled`: large products by way of workgroup memory, also where that is slower.
-fn gpu(tiled: bool) -> Option<Device> {
-    gpu::open(&GpuOptions { tiled: Some(tiled), ..GpuOptions::default() }).map(Device::new)
+fn gpu(tiled: bool) -> Device {
+    Device::new(gpu::open(&GpuOptions { tiled: Some(tiled), ..GpuOptions::default() }))
 }
 
 fn random_programs(seeds: std::ops::Range<u64>, scale: Scale, tiled: bool) {
-    let Some(device) = gpu(tiled) else { return };
+    let device = gpu(tiled);
     let slack = gpu::slack(&device);
     let ways = [Way { name: "gpu".to_owned(), device, options: PlanOptions::default(), slack }];
     let mut report = Report::default();
@@ -40,21 +39,25 @@ fn random_programs(seeds: std::ops::Range<u64>, scale: Scale, tiled: bool) {
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn random_programs_stay_within_their_bounds_0() {
     random_programs(0..150, Scale::Small, false);
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn random_programs_stay_within_their_bounds_1() {
     random_programs(150..300, Scale::Small, true);
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn random_programs_of_many_rows_stay_within_their_bounds() {
     random_programs(0..20, Scale::Rows, false);
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn random_programs_of_large_products_stay_within_their_bounds() {
     random_programs(0..20, Scale::Products, true);
 }
@@ -71,24 +74,26 @@ fn session(device: &Device, env: &str, settings: &str) -> Session {
 const BY_DEFAULT: [&str; 3] = ["cartpole", "pendulum", "hopper"];
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn an_iteration_of_ppo_is_that_of_the_cpu() {
     an_iteration_of_ppo(false, BY_DEFAULT);
 }
 
 #[test]
-#[ignore = "two minutes on a software adapter: cargo test -p quickstudy-tests --test gpu -- --ignored"]
+#[ignore = "two minutes on a software adapter: scripts/second-tier.sh"]
 fn an_iteration_of_ppo_is_that_of_the_cpu_on_all_other_environments() {
     an_iteration_of_ppo(false, single_task_names().into_iter().filter(|name| !BY_DEFAULT.contains(name)));
 }
 
 /// Environments are compiled as without shared operands, so that a few of them will do.
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn an_iteration_of_ppo_with_shared_operands_is_that_of_the_cpu() {
     an_iteration_of_ppo(true, BY_DEFAULT);
 }
 
 fn an_iteration_of_ppo(tiled: bool, envs: impl IntoIterator<Item = &'static str>) {
-    let Some(gpu) = gpu(tiled) else { return };
+    let gpu = gpu(tiled);
     let cpu = Device::cpu(1);
     for name in envs {
         let mut settings = SMALL.to_owned();

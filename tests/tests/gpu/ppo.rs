@@ -14,8 +14,9 @@ use quickstudy_tests::panel::Panel;
 use quickstudy_tests::single_task_names;
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn a_hundred_updates_are_those_of_the_cpu() {
-    let Some(gpu) = gpu::device() else { return };
+    let gpu = gpu::device();
     let plain = "envs = 8\nhorizon = 20\nepochs = 10\nminibatches = 10\nhidden = [16, 16]\ntarget_kl = 0.0\n";
     let remembers = "envs = 10\nhorizon = 16\nepochs = 10\nminibatches = 10\nhidden = [8]\ncell = \"lstm\"\nunits = 8\n\
                      target_kl = 0.0\nlayer_norm = true\n";
@@ -109,8 +110,9 @@ fn gradient(device: &Device, env: &EnvDef, config: &PpoConfig) -> Vec<f64> {
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn gradients_of_the_loss_are_those_of_the_cpu_and_the_reference() {
-    let Some(gpu) = gpu::device() else { return };
+    let gpu = gpu::device();
     for name in single_task_names() {
         let env = builtin(name).unwrap();
         let continuous = env.spec().action.choices().is_none();

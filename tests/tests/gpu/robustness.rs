@@ -22,9 +22,10 @@ fn snapshot(session: &Session) -> Vec<u8> {
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn default_limits_are_enough() {
-    let Some(small) = open(&GpuOptions { default_limits: true, ..GpuOptions::default() }) else { return };
-    let large = open(&GpuOptions::default()).unwrap();
+    let small = open(&GpuOptions { default_limits: true, ..GpuOptions::default() });
+    let large = open(&GpuOptions::default());
     let (small, large) = (Device::new(small), Device::new(large));
     assert_eq!(small.caps().max_bindings, 8);
     for name in single_task_names() {
@@ -43,8 +44,9 @@ fn default_limits_are_enough() {
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn a_lost_gpu_is_an_error_and_the_session_goes_on_elsewhere() {
-    let Some(gpu) = open(&GpuOptions::default()) else { return };
+    let gpu = open(&GpuOptions::default());
     let mut session = Session::new(&Device::new(gpu.clone()), &setup("cartpole", &[5])).unwrap();
     let mut gpu = gpu;
     for round in 0..20 {
@@ -56,7 +58,7 @@ fn a_lost_gpu_is_an_error_and_the_session_goes_on_elsewhere() {
         assert!(message.contains("the GPU was lost"), "{message}");
         // The last round goes on on the CPU.
         let device = if round < 19 {
-            gpu = open(&GpuOptions::default()).unwrap();
+            gpu = open(&GpuOptions::default());
             Device::new(gpu.clone())
         } else {
             Device::cpu(1)
@@ -71,8 +73,9 @@ fn a_lost_gpu_is_an_error_and_the_session_goes_on_elsewhere() {
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn buffers_do_not_grow() {
-    let Some(gpu) = open(&GpuOptions::default()) else { return };
+    let gpu = open(&GpuOptions::default());
     let device = Device::new(gpu.clone());
     let mut program = Program::new(&device, |cx| {
         let x = cx.state("x", &[64], DType::F32);
@@ -108,8 +111,9 @@ fn buffers_do_not_grow() {
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn what_is_too_large_says_how_large_and_what_to_do() {
-    let Some(gpu) = open(&GpuOptions { default_limits: true, ..GpuOptions::default() }) else { return };
+    let gpu = open(&GpuOptions { default_limits: true, ..GpuOptions::default() });
     let device = Device::new(gpu);
     let message = device.zeros(&[1 << 26], DType::F32).unwrap_err().to_string();
     assert!(message.contains("67108864 elements needs 256 MiB") && message.contains("allows 128 MiB"), "{message}");
@@ -124,11 +128,12 @@ const CHILD: &str = "QUICKSTUDY_TEST_MEMORY";
 /// Software adapters take the process's memory, and a shell limits that.
 #[cfg(target_os = "linux")]
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn out_of_memory_is_an_error() {
     if std::env::var(CHILD).is_ok() {
         return run_out_of_memory();
     }
-    let Some(gpu) = open(&GpuOptions::default()) else { return };
+    let gpu = open(&GpuOptions::default());
     if !gpu.info().software {
         return println!("skipped: {} has memory of its own", gpu.info().name);
     }
@@ -143,7 +148,7 @@ fn out_of_memory_is_an_error() {
 }
 
 fn run_out_of_memory() {
-    let device = Device::new(open(&GpuOptions::default()).unwrap());
+    let device = Device::new(open(&GpuOptions::default()));
     let mut program = Program::new(&device, |cx| {
         let x = cx.input("x", &[64], DType::F32);
         cx.output("sum", x.sum_all());

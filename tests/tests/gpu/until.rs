@@ -57,8 +57,9 @@ fn a_loop_that_ends_row_by_row_is_one_dispatch() {
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn rows_and_derivatives_are_those_of_the_cpu_and_the_reference() {
-    let Some(device) = gpu::device() else { return };
+    let device = gpu::device();
     for derive in [false, true] {
         let exact = run(&Device::reference(), derive);
         for found in [run(&device, derive), run(&Device::cpu(1), derive)] {
@@ -95,8 +96,9 @@ fn steps_given(device: &Device, len: usize, apart: u32, stacked: bool) -> Vec<u3
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn each_row_ends_by_itself_also_in_a_later_dispatch() {
-    let Some(device) = gpu::device() else { return };
+    let device = gpu::device();
     let row = |i: usize| (i % 70 % 8 + i / 70) as u32;
     assert_eq!(steps_given(&device, 100, 5, false), (0..140).map(|i| row(i) * 5 + 1).collect::<Vec<_>>());
     // On a software adapter three dispatches, after each of which some rows have ended; one row goes on to the end.

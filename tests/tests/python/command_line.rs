@@ -11,20 +11,21 @@ use serde_json::Value;
 
 use crate::workers_of;
 
-/// A folder in which the command line finds Python and the module of the tests; none without Python.
-pub(crate) fn sandbox() -> Option<(Sandbox, String)> {
-    let python = interpreter()?;
+/// A folder in which the command line finds Python and the module of the tests.
+pub(crate) fn sandbox() -> (Sandbox, String) {
+    let python = interpreter();
     let dir = Sandbox::new(env!("CARGO_BIN_EXE_quickstudy-under-test"));
     fs::copy(modules().join("envs_under_test.py"), dir.join("envs_under_test.py")).unwrap();
-    Some((dir, format!("--python {}", python.display())))
+    (dir, format!("--python {}", python.display()))
 }
 
 const PPO: &str = "train ppo --env gymnasium:CartPole-v1 --steps 2048 --set envs=4 --set horizon=64 --set hidden=[8] \
     --eval-every 512 --eval-episodes 3 --out run";
 
 #[test]
+#[ignore = "needs Python with Gymnasium: scripts/check-python.sh"]
 fn a_run_is_evaluated_recorded_and_opened_without_python() {
-    let Some((dir, python)) = sandbox() else { return };
+    let (dir, python) = sandbox();
     let trained = dir.run(&format!("{PPO} {python}"));
     assert_eq!(trained.code, Some(0), "{trained:?}");
     let metrics = fs::read_to_string(dir.join("run/metrics.csv")).unwrap();
@@ -48,8 +49,9 @@ fn a_run_is_evaluated_recorded_and_opened_without_python() {
 }
 
 #[test]
+#[ignore = "needs Python with Gymnasium: scripts/check-python.sh"]
 fn runs_are_the_same_for_any_number_of_workers_and_of_seeds() {
-    let Some((dir, python)) = sandbox() else { return };
+    let (dir, python) = sandbox();
     let snapshot = |workers: usize| {
         let out = format!("w{workers}");
         let done =
@@ -68,8 +70,9 @@ fn runs_are_the_same_for_any_number_of_workers_and_of_seeds() {
 }
 
 #[test]
+#[ignore = "needs Python with Gymnasium: scripts/check-python.sh"]
 fn a_run_with_a_memory_is_killed_and_goes_on() {
-    let Some((dir, python)) = sandbox() else { return };
+    let (dir, python) = sandbox();
     let train = format!(
         "train dqn --env gymnasium:CartPole-v1 --steps 20000 --eval-every 0 --save-every 0 --set hidden=[8] --out run \
          {python}"
@@ -94,8 +97,9 @@ fn a_run_with_a_memory_is_killed_and_goes_on() {
 }
 
 #[test]
+#[ignore = "needs Python with Gymnasium: scripts/check-python.sh"]
 fn workers_end_with_a_parent_that_is_killed_while_they_hang() {
-    let Some((dir, python)) = sandbox() else { return };
+    let (dir, python) = sandbox();
     let env = "gymnasium:envs_under_test:Faulty-v0?kinds=spin&at=2";
     let mut child = dir.start(&format!("train ppo --env {env} --set hidden=[8] --out run {python}"));
     let id = child.id().to_string();
@@ -107,8 +111,9 @@ fn workers_end_with_a_parent_that_is_killed_while_they_hang() {
 }
 
 #[test]
+#[ignore = "needs Python with Gymnasium: scripts/check-python.sh"]
 fn workers_end_with_all_that_they_have_started_also_in_a_loop_of_c_code() {
-    let Some((dir, python)) = sandbox() else { return };
+    let (dir, python) = sandbox();
     // A loop that holds the interpreter's lock, a copy that would answer too, and a process of multiprocessing.
     for (kinds, signal, limit) in
         [("count", "KILL", 5), ("copy", "KILL", 5), ("helper", "KILL", 5), ("count", "INT", 6)]
@@ -130,8 +135,9 @@ fn workers_end_with_all_that_they_have_started_also_in_a_loop_of_c_code() {
 }
 
 #[test]
+#[ignore = "needs Python with Gymnasium: scripts/check-python.sh"]
 fn an_iteration_waits_after_ctrl_c_for_a_worker_that_takes_the_place_of_another() {
-    let Some((dir, python)) = sandbox() else { return };
+    let (dir, python) = sandbox();
     let env = "gymnasium:envs_under_test:Faulty-v0?kinds=kill&at=20&chance=0&slow=6";
     let mut child = dir.start(&format!(
         "train ppo --env {env} --steps 100M --set envs=1 --set horizon=32 --set minibatches=2 --set hidden=[8] \
@@ -150,8 +156,9 @@ fn an_iteration_waits_after_ctrl_c_for_a_worker_that_takes_the_place_of_another(
 }
 
 #[test]
+#[ignore = "needs Python with Gymnasium: scripts/check-python.sh"]
 fn copies_of_a_worker_do_not_answer() {
-    let Some((dir, python)) = sandbox() else { return };
+    let (dir, python) = sandbox();
     let env = "gymnasium:envs_under_test:Faulty-v0?kinds=copy&at=3";
     let done = dir.run(&format!(
         "train ppo --env {env} --steps 128 --set envs=2 --set horizon=32 --set minibatches=2 --set hidden=[8] \
@@ -162,8 +169,9 @@ fn copies_of_a_worker_do_not_answer() {
 }
 
 #[test]
+#[ignore = "needs Python with Gymnasium: scripts/check-python.sh"]
 fn lists_of_processes_show_a_line_and_no_program() {
-    let Some((dir, python)) = sandbox() else { return };
+    let (dir, python) = sandbox();
     let mut child = dir.start(&format!("train ppo --env gymnasium:CartPole-v1 --steps 100M --out run {python}"));
     let id = child.id().to_string();
     assert!(wait_until(Duration::from_secs(60), || !workers_of(&id).is_empty()), "workers start");
@@ -192,8 +200,9 @@ fn ended(dir: &Sandbox, file: &str) -> bool {
 }
 
 #[test]
+#[ignore = "needs Python with Gymnasium: scripts/check-python.sh"]
 fn an_interpreter_that_does_not_answer_is_refused_and_leaves_nothing_behind() {
-    let Some((dir, python)) = sandbox() else { return };
+    let (dir, python) = sandbox();
     let python = python.trim_start_matches("--python ");
     script(&dir, "silent", "sleep 600 & echo $! >> silent.ids; sleep 600 & echo $! >> silent.ids; wait");
     for command in ["python check", "train ppo --env gymnasium:CartPole-v1"] {
@@ -220,8 +229,9 @@ fn an_interpreter_that_does_not_answer_is_refused_and_leaves_nothing_behind() {
 }
 
 #[test]
+#[ignore = "needs Python with Gymnasium: scripts/check-python.sh"]
 fn faults_are_shown_and_counted_and_leave_no_process_behind() {
-    let Some((dir, python)) = sandbox() else { return };
+    let (dir, python) = sandbox();
     let env = "gymnasium:envs_under_test:Faulty-v0?kinds=raise,raise,raise,kill,fork,stop&chance=0.008";
     let train = format!("train ppo --env {env} --steps 4k --env-timeout 0.7 --set hidden=[8] --eval-every 0 {python}");
     let child = dir.command(&train).spawn().unwrap();
@@ -235,8 +245,9 @@ fn faults_are_shown_and_counted_and_leave_no_process_behind() {
 }
 
 #[test]
+#[ignore = "needs Python with Gymnasium: scripts/check-python.sh"]
 fn wrong_commands_name_what_is_wrong() {
-    let Some((dir, python)) = sandbox() else { return };
+    let (dir, python) = sandbox();
     for (command, parts) in [
         ("train ppo --env gymnasium:CartPol-v1", &["NameNotFound", "Did you mean: `CartPole`?"][..]),
         ("train ddpg --env gymnasium:CartPole-v1", &["ddpg"]),
@@ -261,7 +272,8 @@ fn wrong_commands_name_what_is_wrong() {
     assert!(checked.code == Some(0) && checked.out.contains("gymnasium"), "{checked:?}");
     let checked = dir.run(&format!("python check --json {python}"));
     let lines: Vec<Value> = checked.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    lines.iter().for_each(|line| assert_eq!(JsonSchema::of_lines().check("python", line), Ok(())));
+    let schema = JsonSchema::of_lines(&dir);
+    lines.iter().for_each(|line| assert_eq!(schema.check("python", line), Ok(())));
     let has = |name: &str| lines.iter().any(|line| line["name"] == name && line["installed"].is_string());
     assert!(has("gymnasium") && has("numpy") && lines[lines.len() - 1]["ready"] == true, "{checked:?}");
     // A Python without Gymnasium: the command that installs it.

@@ -59,8 +59,9 @@ fn played_until(id: &str, envs: usize, options: &Options, faults: u64) -> Faults
 }
 
 #[test]
+#[ignore = "needs Python with Gymnasium: scripts/check-python.sh"]
 fn a_hundred_faults_of_all_kinds_do_not_end_a_run() {
-    let Some(options) = options(2) else { return };
+    let options = options(2);
     let quick = "raise,exit,interrupt,nan,inf_reward,huge,half,shape,scalar,none,none_reward";
     let options = Options { time_limit: Duration::from_millis(700), ..options };
     let faults = played_until(&format!("Faulty-v0?kinds={quick}&chance=0.01"), 6, &options, 70);
@@ -76,8 +77,9 @@ fn a_hundred_faults_of_all_kinds_do_not_end_a_run() {
 }
 
 #[test]
+#[ignore = "needs Python with Gymnasium: scripts/check-python.sh"]
 fn resets_that_fail_by_their_seed_are_tried_with_another() {
-    let Some(options) = options(2) else { return };
+    let options = options(2);
     // Three of a hundred seeds, at each of eight hundred resets.
     let mut executor = executor(&place("Faulty-v0?chance=0&in_reset=0.03&max_episode_steps=3", &options).unwrap(), 8);
     pollster::block_on(executor.reset(&keys(8, 0))).unwrap();
@@ -89,8 +91,9 @@ fn resets_that_fail_by_their_seed_are_tried_with_another() {
 }
 
 #[test]
+#[ignore = "needs Python with Gymnasium: scripts/check-python.sh"]
 fn workers_that_die_while_they_start_are_replaced() {
-    let Some(options) = options(4) else { return };
+    let options = options(4);
     let place = place("Faulty-v0?chance=0&in_init=2", &options).unwrap();
     let mut executor = executor(&place, 8);
     pollster::block_on(executor.reset(&keys(8, 0))).unwrap();
@@ -99,8 +102,9 @@ fn workers_that_die_while_they_start_are_replaced() {
 }
 
 #[test]
+#[ignore = "needs Python with Gymnasium: scripts/check-python.sh"]
 fn prints_do_not_disturb() {
-    let Some(options) = options(1) else { return };
+    let options = options(1);
     let mut executor = executor(&place("Faulty-v0?kinds=print,shell&chance=0.5", &options).unwrap(), 2);
     pollster::block_on(executor.reset(&keys(2, 0))).unwrap();
     for step in 1..300 {
@@ -114,8 +118,9 @@ fn prints_do_not_disturb() {
 }
 
 #[test]
+#[ignore = "needs Python with Gymnasium: scripts/check-python.sh"]
 fn too_many_failures_are_an_error_that_quotes_the_traceback() {
-    let Some(options) = options(1) else { return };
+    let options = options(1);
     let mut executor = executor(&place("Faulty-v0?kinds=raise&at=2", &options).unwrap(), 1);
     let fault = |executor: &mut Box<dyn quickstudy_core::host::Executor>| -> Option<String> {
         pollster::block_on(executor.reset(&keys(1, 0))).unwrap();

@@ -7,15 +7,16 @@ use quickstudy_core::host::FleetSize;
 use crate::{executor, keys, options, place, said};
 
 /// The observation that an environment of `Echo` has after an action.
-fn echoed(action: &str, given: &[f64]) -> Option<Vec<f64>> {
-    let options = options(1)?;
+fn echoed(action: &str, given: &[f64]) -> Vec<f64> {
+    let options = options(1);
     let place = place(&format!("Echo-v0?action={action}"), &options).unwrap();
     let mut envs = executor(&place, 1);
     pollster::block_on(envs.reset(&keys(1, 0))).unwrap();
-    Some(pollster::block_on(envs.step(given, &keys(1, 1))).unwrap().observations)
+    pollster::block_on(envs.step(given, &keys(1, 1))).unwrap().observations
 }
 
 #[test]
+#[ignore = "needs Python with Gymnasium: scripts/check-python.sh"]
 fn actions_arrive_as_their_spaces_want_them() {
     for (action, given, seen) in [
         // The number of the type comes first: 0 a Python int, 1 int64, 2 int8, 3 float32, 4 float64.
@@ -28,14 +29,15 @@ fn actions_arrive_as_their_spaces_want_them() {
         ("box", &[0.5, -1.0, 0.25], &[3.0, 0.5, -1.0, 0.25]),
         ("box64", &[0.1, 0.2, 0.3, 0.4], &[4.0, 0.1, 0.2, 0.3, 0.4]),
     ] {
-        let Some(found) = echoed(action, given) else { return };
+        let found = echoed(action, given);
         assert_eq!(found, seen, "{action}");
     }
 }
 
 #[test]
+#[ignore = "needs Python with Gymnasium: scripts/check-python.sh"]
 fn action_spaces_are_those_of_gymnasium() {
-    let Some(options) = options(1) else { return };
+    let options = options(1);
     let space = |action: &str| place(&format!("Echo-v0?action={action}"), &options).unwrap().spec().action.clone();
     assert_eq!(space("shifted").choices(), Some(3));
     let ActionSpace::MultiDiscrete { choices } = space("square") else { panic!("several choices") };
@@ -45,8 +47,9 @@ fn action_spaces_are_those_of_gymnasium() {
 }
 
 #[test]
+#[ignore = "needs Python with Gymnasium: scripts/check-python.sh"]
 fn the_form_of_actions_is_part_of_the_spec_where_it_is_not_the_plain_one() {
-    let Some(options) = options(1) else { return };
+    let options = options(1);
     let form = |start: &[i64], shape: Option<&[usize]>, dtype: Option<&str>| {
         Some(ActionForm { start: start.to_vec(), shape: shape.map(<[_]>::to_vec), dtype: dtype.map(str::to_owned) })
     };
@@ -87,8 +90,9 @@ fn the_form_of_actions_is_part_of_the_spec_where_it_is_not_the_plain_one() {
 }
 
 #[test]
+#[ignore = "needs Python with Gymnasium: scripts/check-python.sh"]
 fn environments_with_another_form_than_a_snapshot_has_are_refused() {
-    let Some(options) = options(1) else { return };
+    let options = options(1);
     let known = |id: &str, change: &dyn Fn(&mut EnvSpec)| {
         let mut spec = place(id, &options).unwrap().spec().clone();
         change(&mut spec);
@@ -113,8 +117,9 @@ fn environments_with_another_form_than_a_snapshot_has_are_refused() {
 }
 
 #[test]
+#[ignore = "needs Python with Gymnasium: scripts/check-python.sh"]
 fn observations_are_flattened() {
-    let Some(options) = options(1) else { return };
+    let options = options(1);
     for (space, numbers) in [
         ("box64", 4),
         ("discrete", 3),
@@ -142,8 +147,9 @@ fn observations_are_flattened() {
 }
 
 #[test]
+#[ignore = "needs Python with Gymnasium: scripts/check-python.sh"]
 fn what_is_no_number_is_left_out_with_a_note_that_names_it() {
-    let Some(options) = options(1) else { return };
+    let options = options(1);
     let partly = place("Sample-v0?space=partly", &options).unwrap();
     let names: Vec<_> = partly.spec().observation.iter().map(|dim| dim.name.as_str()).collect();
     assert_eq!(names, ["pair[0]", "pair[1]", "pair[2]", "pair[3]", "pair[4]", "z.a[0]", "z.a[1]"]);
@@ -168,8 +174,9 @@ fn what_is_no_number_is_left_out_with_a_note_that_names_it() {
 }
 
 #[test]
+#[ignore = "needs Python with Gymnasium: scripts/check-python.sh"]
 fn both_ends_at_once_are_a_final_state_and_success_is_seen() {
-    let Some(options) = options(1) else { return };
+    let options = options(1);
     let mut envs = executor(&place("Echo-v0?ends=2", &options).unwrap(), 1);
     assert_eq!(envs.fleet().info, ["success"]);
     let first = pollster::block_on(envs.reset(&keys(1, 0))).unwrap();
@@ -182,8 +189,9 @@ fn both_ends_at_once_are_a_final_state_and_success_is_seen() {
 }
 
 #[test]
+#[ignore = "needs Python with Gymnasium: scripts/check-python.sh"]
 fn time_limits_are_the_environments_or_a_thousand_steps() {
-    let Some(options) = options(1) else { return };
+    let options = options(1);
     let horizon = |id: &str| place(id, &options).unwrap().spec().horizon;
     assert_eq!((horizon("Echo-v0"), horizon("Echo-v0?max_episode_steps=7"), horizon("Unlimited-v0")), (50, 7, 1000));
     assert!(said().iter().any(|line| line.contains("no time limit")), "{:?}", said());
@@ -195,8 +203,9 @@ fn time_limits_are_the_environments_or_a_thousand_steps() {
 }
 
 #[test]
+#[ignore = "needs Python with Gymnasium: scripts/check-python.sh"]
 fn what_cannot_be_played_says_why() {
-    let Some(options) = options(1) else { return };
+    let options = options(1);
     for (id, part) in [
         ("CartPol-v1", "Did you mean: `CartPole`?"),
         ("CartPole-v7", "CartPole"),

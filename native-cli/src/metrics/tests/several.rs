@@ -1,8 +1,8 @@
 //! Damage to several files at once, where none of them has all that was there.
 
 use super::*;
-use crate::history::History;
-use crate::run_folder::tests::Scratch;
+use crate::folder::tests::Scratch;
+use crate::metrics::history::History;
 
 const ALL: [&str; 3] = [file::CSV, file::JSONL, file::EVENTS];
 

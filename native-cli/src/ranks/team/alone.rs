@@ -6,14 +6,11 @@ use quickstudy_core::backend::Ranks;
 
 /// Ranks that cannot be met.
 #[derive(Debug)]
-pub enum NoTeam {}
+pub(crate) enum NoTeam {}
 
 impl NoTeam {
     /// Refuses to train the same on several ranks.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 2, always.
-    pub fn meet(ranks: usize) -> Result<Self, Stop> {
+    pub(crate) fn meet(ranks: usize) -> Result<Self, Stop> {
         let message = format!("this is one of {ranks} ranks, and this program was built without MPI");
         // It is said once.
         if launch::rank() > 0 {
@@ -24,23 +21,22 @@ impl NoTeam {
     }
 
     /// Sends a message to a rank.
-    pub fn send(&self, _to: usize, _message: &[u8]) {
+    pub(crate) fn send(&self, _to: usize, _message: &[u8]) {
         match *self {}
     }
 
     /// The next message, and the rank that sent it, if there is one.
-    #[must_use]
-    pub fn receive(&self) -> Option<(usize, Vec<u8>)> {
+    pub(crate) fn receive(&self) -> Option<(usize, Vec<u8>)> {
         match *self {}
     }
 
     /// Ends all ranks at once, with this exit code.
-    pub fn abort(&self, _code: u8) -> ! {
+    pub(crate) fn abort(&self, _code: u8) -> ! {
         match *self {}
     }
 
     /// Parts from the others.
-    pub fn part(&self) {
+    pub(crate) fn part(&self) {
         match *self {}
     }
 }

@@ -3,7 +3,7 @@
 //! A launcher ends all ranks when one of them dies. One that was stopped, or waits for a disk that does not answer,
 //! would keep all others waiting.
 
-use crate::output::one_line;
+use crate::text::one_line;
 use ::mpi::topology::SimpleCommunicator;
 use ::mpi::traits::{Communicator as _, Destination as _, Source as _};
 use std::io::Write as _;

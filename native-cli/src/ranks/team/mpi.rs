@@ -32,9 +32,6 @@ impl fmt::Debug for Team {
 
 impl Team {
     /// Meets the other ranks: a launcher has started so many.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1 if MPI cannot be used, or knows another number of ranks.
     pub fn meet(ranks: usize) -> std::result::Result<Self, Stop> {
         let (universe, threading) =
             initialize_with_threading(Threading::Multiple).ok_or_else(|| Stop::failure("MPI was begun twice"))?;
@@ -57,7 +54,6 @@ impl Team {
     }
 
     /// The next message, and the rank that sent it, if there is one.
-    #[must_use]
     pub fn receive(&self) -> Option<(usize, Vec<u8>)> {
         let (message, status) = self.world.any_process().immediate_matched_probe_with_tag(MESSAGE)?;
         let mut bytes = vec![0u8; usize::try_from(status.count(u8::equivalent_datatype())).unwrap_or(0)];

@@ -1,9 +1,9 @@
 //! The server over real connections.
 
 use super::*;
-use crate::run_folder::file;
-use crate::run_folder::tests::{Scratch, scratch};
-use std::io::{Read as _, Write as _};
+use crate::folder::file;
+use crate::folder::tests::{Scratch, scratch};
+use std::io::Write as _;
 
 /// A server of a run with two rows, whose player answers at once; its folder, its port and its token.
 fn server(name: &str) -> (Scratch, u16, String) {

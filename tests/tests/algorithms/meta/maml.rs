@@ -169,7 +169,7 @@ fn pieces(device: &Device, algorithm: &str, objective: Objective) -> Vec<(&'stat
 const BY_DEFAULT: [&str; 2] = ["promp", "dice-maml"];
 
 fn outer_pieces(algorithm: &str, objective: Objective) {
-    let Some(gpu) = gpu::device() else { return };
+    let gpu = gpu::device();
     for ((name, got), (_, want)) in
         pieces(&gpu, algorithm, objective).iter().zip(pieces(&Device::cpu(1), algorithm, objective))
     {
@@ -180,29 +180,31 @@ fn outer_pieces(algorithm: &str, objective: Objective) {
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn what_outer_conjugate_gradients_work_on_is_that_of_the_cpu() {
     outer_pieces("maml-trpo", Objective::Ratio);
 }
 
 #[test]
-#[ignore = "half a minute: cargo test -p quickstudy-tests --test algorithms -- --ignored"]
+#[ignore = "half a minute: scripts/second-tier.sh"]
 fn what_outer_conjugate_gradients_of_e_maml_work_on_is_that_of_the_cpu() {
     outer_pieces("e-maml", Objective::RatioExploring);
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn an_iteration_on_the_gpu_is_that_of_the_cpu() {
     iterations(BY_DEFAULT.into_iter());
 }
 
 #[test]
-#[ignore = "minutes on a software adapter: cargo test -p quickstudy-tests --test algorithms -- --ignored"]
+#[ignore = "minutes on a software adapter: scripts/second-tier.sh"]
 fn an_iteration_of_all_others_on_the_gpu_is_that_of_the_cpu() {
     iterations(family().filter(|algorithm| !BY_DEFAULT.contains(algorithm)));
 }
 
 fn iterations(algorithms: impl Iterator<Item = &'static str>) {
-    let Some(gpu) = gpu::device() else { return };
+    let gpu = gpu::device();
     for algorithm in algorithms {
         let steps = setup(algorithm, &[1], 1, SMALL).batch();
         let after = |device: &Device| {

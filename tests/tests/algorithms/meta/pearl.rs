@@ -116,18 +116,19 @@ fn a_seed_trains_alone_as_it_does_beside_others() {
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn iterations_on_the_gpu_are_near_those_of_the_cpu() {
     iterations_on_the_gpu(ALL[1]);
 }
 
 #[test]
-#[ignore = "a minute on a software adapter: cargo test -p quickstudy-tests --test algorithms -- --ignored"]
+#[ignore = "a minute on a software adapter: scripts/second-tier.sh"]
 fn iterations_of_other_settings_on_the_gpu_are_near_those_of_the_cpu() {
     iterations_on_the_gpu(ALL[3]);
 }
 
 fn iterations_on_the_gpu((env, options): (&str, &str)) {
-    let Some(gpu) = gpu::device() else { return };
+    let gpu = gpu::device();
     let (settings, env) = (small(options), builtin(env).unwrap());
     let run = |device: &Device| {
         let mut training = Training::new(device, fitted(&env, &settings, 4), &env, &SEEDS).unwrap();

@@ -228,19 +228,20 @@ fn resumed_training_is_that_without_a_stop() {
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn an_iteration_on_the_gpu_is_that_of_the_cpu() {
     iteration_on_the_gpu("rl2-ppo", |_| 1e-5);
 }
 
 #[test]
-#[ignore = "half a minute on a software adapter: cargo test -p quickstudy-tests --test algorithms -- --ignored"]
+#[ignore = "half a minute on a software adapter: scripts/second-tier.sh"]
 fn an_iteration_of_a_trust_region_on_the_gpu_is_that_of_the_cpu() {
     // Conjugate gradients multiply rounding by the condition of the Hessian.
     iteration_on_the_gpu("rl2-trpo", |moved| 0.5 * moved);
 }
 
 fn iteration_on_the_gpu(algorithm: &str, most: impl Fn(f64) -> f64) {
-    let Some(gpu) = gpu::device() else { return };
+    let gpu = gpu::device();
     let steps = setup(algorithm, "bandit", &[1], 1, SMALL).batch();
     let after = |device: &Device| {
         let mut session = Session::new(device, &setup(algorithm, "bandit", &[1, 2], steps, SMALL)).unwrap();
@@ -260,7 +261,7 @@ fn rl2_learns_to_explore_a_bandit_and_an_untrained_policy_does_not() {
 }
 
 #[test]
-#[ignore = "half a minute: cargo test -p quickstudy-tests --test algorithms -- --ignored"]
+#[ignore = "half a minute: scripts/second-tier.sh"]
 fn rl2_learns_to_explore_a_bandit_by_trust_regions_and_by_fitted_baselines() {
     learns_to_explore([
         ("rl2-ppo", 400_000, "learning_rate = 5e-3\ngae_lambda = 1.0\ncritic = \"multi_feature\"\n"),

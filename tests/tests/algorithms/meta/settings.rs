@@ -146,7 +146,7 @@ fn baselines_are_regularised_as_the_setting_says() {
 }
 
 #[test]
-#[ignore = "half a minute: cargo test -p quickstudy-tests --test algorithms -- --ignored"]
+#[ignore = "half a minute: scripts/second-tier.sh"]
 fn the_outer_losses_that_settings_choose_learn_to_adapt() {
     const NAVIGATION: &str = "meta_batch = 16\nrollouts = 10\nhorizon = 50\nlearning_rate = 3e-3\nlog_std_init = -1.2\n\
                               learn_inner_lr = true\nhidden = [32, 32]\n";

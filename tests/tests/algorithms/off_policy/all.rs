@@ -254,19 +254,20 @@ fn td3s_policy_and_targets_move_at_each_second_update() {
 
 /// Each kind of network, of noise and of draws, but what the test by default has.
 #[test]
-#[ignore = "two minutes on a software adapter: cargo test -p quickstudy-tests --test algorithms -- --ignored"]
+#[ignore = "two minutes on a software adapter: scripts/second-tier.sh"]
 fn iterations_of_other_settings_on_the_gpu_are_near_those_of_the_cpu() {
     iterations_on_the_gpu(&[0, 2, 3, 4, 8, 9, 20]);
 }
 
 /// Priorities of a network of values and of two critics, and statistics of observations.
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn iterations_on_the_gpu_are_near_those_of_the_cpu() {
     iterations_on_the_gpu(&[1, 5, 16]);
 }
 
 fn iterations_on_the_gpu(options: &[usize]) {
-    let Some(gpu) = gpu::device() else { return };
+    let gpu = gpu::device();
     for (name, env, options) in options.iter().map(|i| OPTIONS[*i]) {
         let (mut settings, env) = (small(options), builtin(env).unwrap());
         settings.extend(table("learning_starts = 12\niteration_steps = 12\nenvs = 1"));

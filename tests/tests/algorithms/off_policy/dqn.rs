@@ -73,7 +73,7 @@ fn late(turned: bool, config: &DqnConfig, iterations: u64) -> [f64; 2] {
 }
 
 #[test]
-#[ignore = "half a minute: cargo test -p quickstudy-tests --test algorithms -- --ignored"]
+#[ignore = "half a minute: scripts/second-tier.sh"]
 fn dqn_learns_cartpole_and_does_not_when_its_gradient_is_turned_around() {
     let plain = config();
     let both = DqnConfig { double: true, dueling: true, ..config() };

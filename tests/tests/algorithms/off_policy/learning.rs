@@ -97,7 +97,7 @@ fn on_two_ranks<C: OffPolicy>(networks: impl Fn() -> C + Sync) {
 }
 
 #[test]
-#[ignore = "half a minute: cargo test -p quickstudy-tests --test algorithms -- --ignored"]
+#[ignore = "half a minute: scripts/second-tier.sh"]
 fn sac_and_td3_learn_on_two_ranks() {
     let env = builtin("pendulum").unwrap();
     let sac = SacConfig::default().with(&table(&PENDULUM.replace("policy_learning_rate = 2e-3\n", ""))).unwrap();
@@ -145,7 +145,7 @@ fn dqn_learns_with_priorities() {
 }
 
 #[test]
-#[ignore = "a quarter of a minute: cargo test -p quickstudy-tests --test algorithms -- --ignored"]
+#[ignore = "a quarter of a minute: scripts/second-tier.sh"]
 fn dqn_learns_with_several_steps() {
     dqn_learns_with("n_step = 3");
 }

@@ -256,8 +256,9 @@ fn what_does_not_fit_is_said_before_training() {
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn an_iteration_on_the_gpu_is_near_that_of_the_cpu() {
-    let Some(gpu) = gpu::device() else { return };
+    let gpu = gpu::device();
     let env = builtin("pendulum").unwrap();
     let small = Replay { batch_size: 16, iteration_steps: 20, learning_starts: 20, ..config().replay };
     let config = SacConfig { replay: small, net: LayersConfig { hidden: vec![16], ..config().net }, ..config() };

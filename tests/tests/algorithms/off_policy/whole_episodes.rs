@@ -198,8 +198,9 @@ fn td3s_policy_moves_at_each_second_update_of_the_run() {
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn iterations_on_the_gpu_are_near_those_of_the_cpu() {
-    let Some(gpu) = gpu::device() else { return };
+    let gpu = gpu::device();
     for (algorithm, env, more) in [
         ("dqn", "cartpole:time_limit=12", "n_step = 3\nprioritised = true\ntarget_update_interval = 2"),
         ("ddpg", "pendulum:time_limit=12", "noise = \"ornstein_uhlenbeck\"\nwarm_up = \"policy\""),

@@ -183,14 +183,14 @@ fn memories_of_ppo_balance_a_pole_whose_speed_is_not_seen_and_policies_without_o
 }
 
 #[test]
-#[ignore = "a minute: cargo test -p quickstudy-tests --test algorithms -- --ignored memories_of_trpo"]
+#[ignore = "a minute: scripts/second-tier.sh"]
 fn memories_of_trpo_balance_a_pole_whose_speed_is_not_seen() {
     let settings = "envs = 8\nhorizon = 128\nminibatches = 4\ncurvature_share = 0.25\n";
     only_memories_balance([&TRPO, &TURNED_TRPO], 60_000, settings);
 }
 
 #[test]
-#[ignore = "a minute: cargo test -p quickstudy-tests --test algorithms -- --ignored memories_of_vpg"]
+#[ignore = "a minute: scripts/second-tier.sh"]
 fn memories_of_vpg_balance_a_pole_whose_speed_is_not_seen() {
     for settings in ["learning_rate_schedule = \"linear\"\n", "baseline = \"linear_feature\"\nhorizon = 250\n"] {
         only_memories_balance([&VPG, &TURNED_VPG], 120_000, settings);

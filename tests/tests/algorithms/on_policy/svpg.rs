@@ -262,7 +262,7 @@ fn particles_of_trpo_learn_cartpole_and_by_the_opposite_direction_they_do_not() 
 
 /// A policy that does not see the speed of the pole's fall has to remember earlier angles.
 #[test]
-#[ignore = "two minutes: cargo test -p quickstudy-tests --test algorithms -- --ignored particles_with_memories"]
+#[ignore = "two minutes: scripts/second-tier.sh"]
 fn particles_with_memories_balance_a_pole_whose_speed_is_not_seen() {
     let sizes = "particle = \"trpo\"\noptimiser = \"adam\"\nlearning_rate = 1e-3\nnum_particles = 2\n\
                  temperature = 1.0\nnormalise_advantages = true\nenvs = 8\nhorizon = 128\nminibatches = 4\n\

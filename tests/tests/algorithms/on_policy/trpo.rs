@@ -158,18 +158,19 @@ fn pieces(device: &Device, env: &str) -> Vec<(&'static str, Vec<f64>)> {
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn what_conjugate_gradients_work_on_is_that_of_the_cpu_and_the_reference() {
     pieces_agree("pendulum");
 }
 
 #[test]
-#[ignore = "a quarter of a minute on a software adapter: cargo test -p quickstudy-tests --test algorithms -- --ignored"]
+#[ignore = "a quarter of a minute on a software adapter: scripts/second-tier.sh"]
 fn what_conjugate_gradients_of_choices_work_on_is_that_of_the_cpu_and_the_reference() {
     pieces_agree("cartpole");
 }
 
 fn pieces_agree(env: &str) {
-    let Some(gpu) = gpu::device() else { return };
+    let gpu = gpu::device();
     let on_gpu = pieces(&gpu, env);
     for other in [Device::cpu(1), Device::reference()] {
         for ((name, got), (_, want)) in on_gpu.iter().zip(pieces(&other, env)) {
@@ -183,8 +184,9 @@ fn pieces_agree(env: &str) {
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn an_iteration_on_the_gpu_is_near_that_of_the_cpu() {
-    let Some(gpu) = gpu::device() else { return };
+    let gpu = gpu::device();
     let env = "pendulum";
     let after = |device: &Device| {
         let mut learner = session(device, env, &[1, 2], None, SMALL);

@@ -107,18 +107,19 @@ fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop
 }
 
 #[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn iterations_on_the_gpu_are_near_those_of_the_cpu() {
     iterations_on_the_gpu("");
 }
 
 #[test]
-#[ignore = "half a minute on a software adapter: cargo test -p quickstudy-tests --test algorithms -- --ignored"]
+#[ignore = "half a minute on a software adapter: scripts/second-tier.sh"]
 fn iterations_with_memories_on_the_gpu_are_near_those_of_the_cpu() {
     iterations_on_the_gpu("cell = \"gru\"\nunits = 6\n");
 }
 
 fn iterations_on_the_gpu(cell: &str) {
-    let Some(gpu) = gpu::device() else { return };
+    let gpu = gpu::device();
     // A rule whose steps do not grow where gradients are small, so that rounding does not show.
     let settings =
         format!("{SMALL}min_rollouts = 6\nmin_steps = 60\nepochs = 2\noptimiser = \"sgd\"\nmomentum = 0\n{cell}");
@@ -308,7 +309,7 @@ fn whole_episodes_teach_to_balance_and_where_steps_cost_to_fall() {
 }
 
 #[test]
-#[ignore = "half a minute: cargo test -p quickstudy-tests --test algorithms -- --ignored"]
+#[ignore = "half a minute: scripts/second-tier.sh"]
 fn whole_episodes_teach_a_policy_gradient_to_balance_and_where_steps_cost_to_fall() {
     whole_episodes_teach("vpg", "min_steps = 2000", [60_000, 30_000]);
 }

@@ -1,7 +1,7 @@
 //! Names of settings, metrics, environments and algorithms, as the register has them.
 
 use super::markdown::{LISTING, Name, Section, Text, names};
-use quickstudy::run_settings::RunSettings;
+use quickstudy::internals::RunSettings;
 use quickstudy_core::algo::AlgorithmDef;
 use quickstudy_core::env::find;
 use quickstudy_core::train::{ALGORITHMS, METRIC_DOCS};

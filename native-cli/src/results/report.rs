@@ -1,0 +1,103 @@
+//! A report: what there is to tell of some runs, on one page that needs no other file.
+//!
+//! Its sections are in files of their own. Whatever comes from a run folder is escaped ([`crate::text::markup`]), and the
+//! page's own policy lets it load nothing: no script, no picture, no font.
+
+mod curves;
+mod filmstrip;
+mod origins;
+mod page;
+mod settings;
+mod statistics;
+
+use crate::outcome::Stop;
+use crate::results::comparison::document::Document;
+use crate::results::comparison::{Comparison, methods};
+use crate::results::experiments::{self, Experiment};
+use filmstrip::Filmstrip;
+
+/// Resamples of each interval: those of `compare`.
+const RESAMPLES: usize = 10_000;
+
+/// A report of some experiments.
+#[derive(Debug)]
+pub(crate) struct ReportPage<'a> {
+    all: &'a [Experiment],
+    /// For each experiment the number of its method, which is that of its colour.
+    places: Vec<usize>,
+    comparison: Comparison,
+    metric: Option<&'a str>,
+    films: Vec<Filmstrip>,
+}
+
+impl<'a> ReportPage<'a> {
+    /// Compares experiments; `by` has the keys by which they were grouped. `notes` are told before those of the
+    /// comparison.
+    pub(crate) fn new(
+        all: &'a [Experiment],
+        by: &[String],
+        metric: Option<&'a str>,
+        baseline: Option<&str>,
+        mut notes: Vec<String>,
+    ) -> Result<Self, Stop> {
+        let (labels, hidden) = experiments::labels(all, by);
+        if !hidden.is_empty() {
+            notes.push(format!("note: some experiments differ in {} too; --by KEY says so", hidden.join(", ")));
+        }
+        let mut comparison = Comparison::new(all, &labels, metric, baseline, RESAMPLES)?;
+        comparison.notes.splice(0..0, notes);
+        let (_, places) = methods(all, &labels);
+        Ok(Self { all, places, comparison, metric, films: Vec::new() })
+    }
+
+    /// Lets a policy of each experiment play, for pictures. What cannot be drawn is said in their place.
+    pub(crate) fn add_pictures(&mut self) {
+        self.films = filmstrip::films(self);
+    }
+
+    /// Lines on what else one should know.
+    pub(crate) fn notes(&self) -> &[String] {
+        &self.comparison.notes
+    }
+
+    /// The page, a file of HTML. Without a title it is called after experiments and environments.
+    pub(crate) fn page(&self, title: Option<&str>) -> String {
+        let title = title.map_or_else(|| self.title(), str::to_owned);
+        let document = Document::of(&self.comparison);
+        let lead = document.sections.first().map_or("", |section| section.title.as_str());
+        let sections = [
+            curves::section(self),
+            statistics::section(self, &document),
+            filmstrip::section(&self.films),
+            settings::section(self),
+            origins::repeating(self),
+            origins::runs(self),
+        ];
+        page::page(&title, lead, &sections)
+    }
+
+    /// The name of an experiment, with its environment where there are several.
+    fn name(&self, experiment: usize) -> String {
+        let label = &self.comparison.methods[self.places[experiment]];
+        let env = self.all[experiment].env().map(experiments::show);
+        match env.filter(|env| experiments::environments(self.all).len() > 1 && env != label) {
+            Some(env) => format!("{label} on {env}"),
+            None => label.clone(),
+        }
+    }
+
+    /// Experiments and environments in a few words.
+    fn title(&self) -> String {
+        let several = |names: &[&str], what: &str| match names {
+            [] => String::new(),
+            [one] => (*one).to_owned(),
+            [rest @ .., last] if rest.len() < 3 => format!("{} and {last}", rest.join(", ")),
+            all => format!("{} {what}", all.len()),
+        };
+        let methods: Vec<&str> = self.comparison.methods.iter().map(String::as_str).collect();
+        let tasks: Vec<&str> = self.comparison.tasks.iter().map(|task| task.name.as_str()).collect();
+        let (methods, tasks) = (several(&methods, "experiments"), several(&tasks, "environments"));
+        // The label of a single experiment may name its environment.
+        if methods.ends_with(&tasks) { methods } else { format!("{methods} on {tasks}") }
+    }
+}

@@ -1,0 +1,7 @@
+//! Several trainings in one command: as processes beside each other, studies and sweeps.
+
+pub(crate) mod follow;
+pub(crate) mod jobs;
+pub(crate) mod planned_run;
+pub(crate) mod study;
+pub(crate) mod sweep;

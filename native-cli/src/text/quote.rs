@@ -1,0 +1,73 @@
+//! Words as they are typed into a shell.
+
+use super::is_no_letter;
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+
+/// An argument as a shell would need it typed: as it is where that is safe, otherwise in quotes. What
+/// cannot be typed, such as control characters and bytes that are no text, is written in `$'…'`, which
+/// bash, zsh and ksh turn into the same bytes again.
+pub(crate) fn shell_quote(argument: impl AsRef<OsStr>) -> String {
+    let bytes = argument.as_ref().as_encoded_bytes();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !text.is_empty() && text.chars().all(plain) => text.to_owned(),
+        Ok(text) if !text.chars().any(is_no_letter) => format!("'{}'", text.replace('\'', r"'\''")),
+        _ => escaped(bytes),
+    }
+}
+
+fn escaped(bytes: &[u8]) -> String {
+    let mut text = "$'".to_owned();
+    // Three octal digits end by themselves, whatever follows.
+    let octal = |text: &mut String, bytes: &[u8]| bytes.iter().for_each(|byte| _ = write!(text, "\\{byte:03o}"));
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '\'' | '\\' => text.extend(['\\', c]),
+                '\n' => text.push_str("\\n"),
+                '\t' => text.push_str("\\t"),
+                c if is_no_letter(c) => octal(&mut text, c.encode_utf8(&mut [0; 4]).as_bytes()),
+                c => text.push(c),
+            }
+        }
+        octal(&mut text, chunk.invalid());
+    }
+    text.push('\'');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_take_them_apart() {
+        for (word, quoted) in [
+            ("runs/cartpole-ppo-s0", "runs/cartpole-ppo-s0"),
+            ("", "''"),
+            ("a b", "'a b'"),
+            ("it's", r"'it'\''s'"),
+            ("ünï", "'ünï'"),
+            ("\u{1b}[31mred'\\", r"$'\033[31mred\'\\'"),
+            ("a\nb\t\u{202e}1", r"$'a\nb\t\342\200\2561'"),
+        ] {
+            assert_eq!(shell_quote(word), quoted);
+        }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_shell_makes_the_same_bytes_again() {
+        use std::os::unix::ffi::OsStrExt as _;
+        // Each byte but 0, which no argument holds, before a digit.
+        let all: Vec<u8> = (1..=255).flat_map(|byte| [byte, b'7']).collect();
+        for word in [&all[..], b"\xff\xfe", b"'\\'", "\u{9b}31m".as_bytes()] {
+            let quoted = shell_quote(OsStr::from_bytes(word));
+            assert!(!quoted.chars().any(is_no_letter), "{quoted}");
+            let script = format!("printf %s {quoted}");
+            let Ok(made) = std::process::Command::new("bash").args(["-c", &script]).output() else { return };
+            assert_eq!(made.stdout, word, "{quoted}");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! How long ranks take to sum what they have, and what it costs to stop a program for it.
+
+use super::BenchArgs;
+use crate::json::VERSION;
+use crate::json::bench::BenchLine;
+use crate::outcome::Stop;
+use crate::ranks;
+use crate::terminal::output::say;
+use quickstudy_core::algo::{PPO, SAC};
+use quickstudy_core::backend::{Device, Ranks, ranks::sum};
+use quickstudy_core::env::builtin;
+use quickstudy_core::train::{Layer, Session, Setup};
+use std::rc::Rc;
+use std::time::Instant;
+
+/// Numbers that are summed: 1 kB to 10 MB of f32.
+const NUMBERS: [usize; 8] = [256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 2_621_440];
+
+/// Measures sums over the ranks of a launcher; rank 0 prints them.
+pub(super) fn measure(args: &BenchArgs) -> Result<(), Stop> {
+    let Some(team) = ranks::team() else {
+        return Err(Stop::user("there is one rank, which has nobody to sum with")
+            .hint("start it by a launcher: `mpirun -n 2 quickstudy bench ranks`"));
+    };
+    let leads = team.rank() == 0;
+    if leads {
+        let device = format!("{} ranks", team.count());
+        let seconds = args.seconds;
+        args.json.write(&BenchLine::Benchmark { version: VERSION, device, opening_seconds: 0.0, seconds })?;
+        say(&format!("{:>12}{:>14}{:>12}", "bytes", "µs per sum", "GB/s"));
+    }
+    let mut points = Vec::new();
+    for numbers in NUMBERS {
+        let seconds = time_of_sum(&*team, numbers, args.seconds / 2.0)?;
+        points.push((4.0 * numbers as f64, seconds));
+        if leads {
+            let (bytes, micros) = (4 * numbers, 1e6 * seconds);
+            say(&format!("{bytes:>12}{micros:>14.1}{:>12.2}", bytes as f64 / seconds / 1e9));
+            args.json.write(&BenchLine::Summing { ranks: team.count(), numbers, seconds })?;
+        }
+    }
+    if leads {
+        let (latency, rate) = fitted(&points);
+        say(&format!("fitted: {:.1} µs + bytes / {:.2} GB/s", 1e6 * latency, 1.0 / rate / 1e9));
+        cuts(args)?;
+    }
+    Ok(())
+}
+
+/// Seconds of a sum of so many numbers over all ranks.
+fn time_of_sum(ranks: &dyn Ranks, numbers: usize, seconds: f64) -> Result<f64, Stop> {
+    let mut own = vec![0; numbers];
+    let (mut spare, mut said) = (Vec::new(), vec![0; ranks.count()]);
+    let mut time = |rounds: u32| -> Result<f64, Stop> {
+        ranks.gather(&[0], &mut said)?;
+        let start = Instant::now();
+        for _ in 0..rounds {
+            sum(ranks, std::hint::black_box(&mut own), &mut spare)?;
+        }
+        Ok(start.elapsed().as_secs_f64() / f64::from(rounds))
+    };
+    let first = time(3)?;
+    // All make as many rounds as rank 0 says.
+    let mut rounds = vec![0; ranks.count()];
+    ranks.gather(&[(seconds / first).clamp(3.0, 1e5) as u32], &mut rounds)?;
+    time(rounds[0])
+}
+
+/// Latency and seconds per byte that fit the times best, by their relative errors.
+fn fitted(points: &[(f64, f64)]) -> (f64, f64) {
+    // Least squares of (α + β b − t) / t.
+    let sum = |f: &dyn Fn(f64, f64) -> f64| points.iter().map(|(b, t)| f(*b, *t)).sum::<f64>();
+    let [a, b, c] = [sum(&|_, t| 1.0 / t / t), sum(&|b, t| b / t / t), sum(&|b, t| b * b / t / t)];
+    let [x, y] = [sum(&|_, t| 1.0 / t), sum(&|b, t| b / t)];
+    let determinant = a * c - b * b;
+    ((x * c - y * b) / determinant, (a * y - b * x) / determinant)
+}
+
+/// One of two ranks, the other of which has what this one has: it sums without a message.
+#[derive(Debug)]
+struct Mirror;
+
+impl Ranks for Mirror {
+    fn rank(&self) -> usize {
+        0
+    }
+
+    fn count(&self) -> usize {
+        2
+    }
+
+    fn gather(&self, words: &[u32], all: &mut [u32]) -> quickstudy_core::Result<()> {
+        all.chunks_mut(words.len().max(1)).for_each(|of_rank| of_rank.copy_from_slice(words));
+        Ok(())
+    }
+
+    fn exchange(&self, words: &[u32], got: &mut [u32]) -> quickstudy_core::Result<()> {
+        self.gather(&words[..words.len() / 2], got)
+    }
+}
+
+/// Prints what a program loses by stopping for each update: a run alone, and beside its image.
+fn cuts(args: &BenchArgs) -> Result<(), Stop> {
+    say("");
+    say(&format!(
+        "{:<34}{:>14}{:>14}{:>12}",
+        "a cut for each update, no message", "µs alone", "µs with cuts", "µs a cut"
+    ));
+    for (algorithm, env, hidden, settings, updates) in [
+        (&PPO, "cartpole", 64, "envs = 64\nhorizon = 32\nepochs = 4\nminibatches = 4", 16.0),
+        (&PPO, "cartpole", 256, "envs = 64\nhorizon = 32\nepochs = 4\nminibatches = 4", 16.0),
+        (&SAC, "pendulum", 256, "learning_starts = 300", 0.0),
+    ] {
+        let settings = toml::from_str(&format!("hidden = [{hidden}, {hidden}]\n{settings}")).unwrap_or_default();
+        let layer = Layer { origin: "bench".to_owned(), settings };
+        let setup = Setup::resolve(algorithm, builtin(env)?, &[0], Some(10_000_000), &[layer])?;
+        let threads = args.device.threads();
+        let [alone, beside] = [None, Some(Mirror)].map(|image| {
+            let device = Device::cpu(threads);
+            time_of_iteration(&image.map_or(device.clone(), |image| device.among(Rc::new(image))), &setup, args.seconds)
+        });
+        let (alone, beside) = (alone?, beside?);
+        // SAC makes an update per step, with three cuts.
+        let cuts = if updates > 0.0 { updates } else { 3.0 * setup.batch() as f64 };
+        let (alone, beside) = (1e6 * alone, 1e6 * beside);
+        let name = format!("{} {env} {hidden}×{hidden}", algorithm.name);
+        say(&format!("{name:<34}{alone:>14.0}{beside:>14.0}{:>12.1}", (beside - alone) / cuts));
+    }
+    Ok(())
+}
+
+/// Seconds of an iteration that learns.
+fn time_of_iteration(device: &Device, setup: &Setup, seconds: f64) -> Result<f64, Stop> {
+    let mut session = Session::new(device, setup)?;
+    while session.env_steps() < 1000 {
+        session.step_blocking()?;
+    }
+    let (start, mut made) = (Instant::now(), 0);
+    while start.elapsed().as_secs_f64() < seconds {
+        session.step_blocking()?;
+        made += 1;
+    }
+    Ok(start.elapsed().as_secs_f64() / f64::from(made))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_model_is_found_again() {
+        let points: Vec<_> = NUMBERS.iter().map(|n| 4.0 * *n as f64).map(|b| (b, 3e-6 + b / 5e9)).collect();
+        let (latency, rate) = fitted(&points);
+        assert!((latency / 3e-6 - 1.0).abs() < 1e-6 && (rate * 5e9 - 1.0).abs() < 1e-6, "{latency} {rate}");
+    }
+}

@@ -1,0 +1,173 @@
+//! `quickstudy compare`: algorithms and settings by the scores of their seeds.
+
+use crate::metrics::ENV_STEPS;
+use crate::outcome::Stop;
+use crate::pictures::format::{Format, expect_extension};
+use crate::results::comparison::document::Document;
+use crate::results::comparison::{Comparison, csv, json, latex, markdown, picture, text};
+use crate::results::experiments;
+use crate::settings::parse;
+use crate::terminal::output::{self, say};
+use std::path::{Path, PathBuf};
+
+/// Compares algorithms and settings by the scores of their seeds: mean, median, interquartile mean (IQM) and optimality
+/// gap with 95 % stratified bootstrap intervals, probability of improvement, performance profiles and sample
+/// efficiency, by the definitions of rliable (Agarwal et al. 2021, arXiv:2108.13264).
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+A score is the return of a run's evaluations, or of its training where some runs
+of an environment have none, at a budget: the most steps that all runs there
+reached. It is the evaluation nearest to the budget, within an iteration or half
+the distance between evaluations, or else lies on the line between the two
+around it. `plot`, `report`, `sweep` and `train` of several show the same score.
+Higher is better. Runs that differ in nothing but the seed are an experiment;
+its label is the algorithm, then the settings that tell experiments apart.
+
+Normalised scores are 0 for a random policy and 1 for a published score, whose
+origins are printed. An environment without both is left out of them.
+
+Examples:
+  quickstudy compare runs                       a table of all that is there
+  quickstudy compare runs/* --baseline ppo      who is better than ppo
+  quickstudy compare runs/* -o compare.png      intervals, profiles, curves
+  quickstudy compare runs/* -o table.tex        or .md, .csv, .json, .svg
+  quickstudy compare runs/* --by gamma          an experiment for each gamma
+  quickstudy compare runs/* --metric rollout/ep_return_mean
+  quickstudy compare runs/* --json | jq .       a JSON object on each line")]
+pub(crate) struct CompareArgs {
+    /// Run folders, or folders in which they lie, however deep
+    #[arg(required = true, value_name = "DIR")]
+    pub folders: Vec<PathBuf>,
+    /// Experiment over which others are compared, by its label [default: each pair]
+    #[arg(long, value_name = "LABEL")]
+    pub baseline: Option<String>,
+    /// Column of metrics.csv whose value at the budget is the score, higher being better [default: eval/return_mean, or
+    /// rollout/ep_return_mean without evaluations]
+    #[arg(long, value_name = "NAME")]
+    pub metric: Option<String>,
+    /// One experiment per environment and value of this setting (or algorithm, seed or folder), whatever else differs;
+    /// repeatable
+    #[arg(long, value_name = "KEY")]
+    pub by: Vec<String>,
+    /// Resamples of each interval
+    #[arg(long, value_name = "N", default_value = "10000", value_parser = parse::count, allow_negative_numbers = true)]
+    pub resamples: u64,
+    /// File to write; its extension names the format, and - is standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Format, of standard output without a file
+    #[arg(long, value_enum)]
+    pub format: Option<ReportFormat>,
+    /// Write results to standard output as JSON, an object on each line, as --format json
+    #[arg(long, conflicts_with_all = ["format", "out"])]
+    pub json: bool,
+    /// Write also where a file of a run is
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// A format of comparisons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// Tables for a terminal
+    Text,
+    /// Tables in Markdown
+    Markdown,
+    /// A number on each line
+    Csv,
+    /// Tables in LaTeX
+    Latex,
+    /// A picture of lines and text
+    Svg,
+    /// A picture of pixels
+    Png,
+    /// A JSON object on each line
+    Json,
+}
+
+/// Extensions of files, and their formats.
+const EXTENSIONS: [(&str, ReportFormat); 8] = [
+    ("md", ReportFormat::Markdown),
+    ("csv", ReportFormat::Csv),
+    ("tex", ReportFormat::Latex),
+    ("svg", ReportFormat::Svg),
+    ("png", ReportFormat::Png),
+    ("json", ReportFormat::Json),
+    ("jsonl", ReportFormat::Json),
+    ("txt", ReportFormat::Text),
+];
+
+/// Resamples at most: more would take minutes and change no digit that is shown.
+const RESAMPLES: u64 = 1_000_000;
+
+/// Runs the verb.
+pub(crate) fn run(args: &CompareArgs) -> Result<(), Stop> {
+    let format = format(args)?;
+    let out = args.out.as_deref().filter(|path| !output::is_stdout(path));
+    if args.resamples > RESAMPLES {
+        return Err(Stop::user(format!("--resamples {}: at most {RESAMPLES}", args.resamples)));
+    }
+    // Standard output carries the tables for people, unless it is asked for as a file.
+    if args.json {
+        output::take_json();
+    }
+    let streamed = out.is_none() && (format != ReportFormat::Text || args.out.is_some());
+    output::reserve(streamed.then_some(Path::new("-")))?;
+    output::spare_runs(out, args.force)?;
+    let metrics: Vec<String> = args.metric.iter().cloned().collect();
+    let (runs, mut notes) = experiments::collect(&args.folders, ENV_STEPS, &metrics)?;
+    let all = experiments::group(runs, &args.by)?;
+    let (labels, hidden) = experiments::labels(&all, &args.by);
+    if !hidden.is_empty() {
+        notes.push(format!("note: some experiments differ in {} too; --by KEY says so", hidden.join(", ")));
+    }
+    let resamples = usize::try_from(args.resamples).unwrap_or(usize::MAX);
+    let mut comparison = Comparison::new(&all, &labels, args.metric.as_deref(), args.baseline.as_deref(), resamples)?;
+    comparison.notes.splice(0..0, notes);
+    let document = Document::of(&comparison);
+    let lines = || text::text(&document);
+    let bytes = match format {
+        ReportFormat::Text => (lines().join("\n") + "\n").into_bytes(),
+        ReportFormat::Markdown => markdown::markdown(&document).into_bytes(),
+        ReportFormat::Csv => csv::csv(&comparison).into_bytes(),
+        ReportFormat::Latex => latex::latex(&document).into_bytes(),
+        ReportFormat::Json => json::json_lines(&comparison)?.into_bytes(),
+        ReportFormat::Svg => picture::draw(&comparison)?.encode(Format::Svg)?,
+        ReportFormat::Png => picture::draw(&comparison)?.encode(Format::Png)?,
+    };
+    if streamed {
+        output::write(Path::new("-"), &bytes)?;
+        comparison.notes.iter().for_each(|note| say(note));
+        return Ok(());
+    }
+    lines().iter().for_each(|line| say(line));
+    if let Some(path) = out {
+        output::write(path, &bytes)?;
+        output::say_written(path, "");
+    }
+    Ok(())
+}
+
+/// The format that was asked for, by its name or by that of the file.
+fn format(args: &CompareArgs) -> Result<ReportFormat, Stop> {
+    if args.json {
+        return Ok(ReportFormat::Json);
+    }
+    let Some(path) = args.out.as_deref().filter(|path| !output::is_stdout(path)) else {
+        return Ok(args.format.unwrap_or(ReportFormat::Text));
+    };
+    let known = EXTENSIONS.map(|(extension, _)| extension);
+    let extension = expect_extension("--out", path, "a comparison", &known)?;
+    let named = extension.and_then(|name| EXTENSIONS.into_iter().find(|(known, _)| *known == name)).map(|(_, of)| of);
+    match (named, args.format) {
+        (Some(named), Some(format)) if named != format => {
+            let message = format!("--out {} and --format name different formats", path.display());
+            Err(Stop::user(message).hint("leave --format out; the extension decides"))
+        }
+        (Some(format), _) | (None, Some(format)) => Ok(format),
+        (None, None) => {
+            let message = format!("--out {}: its name says no format", path.display());
+            Err(Stop::user(message).hint("end it with .md, .csv, .tex, .svg, .png, .json or .txt, or give --format"))
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! `quickstudy train`: start or resume training runs.
+
+use crate::json::train::TrainLine;
+use crate::outcome::Stop;
+use crate::settings::register;
+use crate::studies::study;
+use crate::studies::study::parts::pairs;
+use crate::terminal::output;
+use crate::terminal::signals;
+use crate::text::program;
+use crate::training::args::TrainArgs;
+use crate::training::{resume, start};
+use crate::{json, ranks};
+use std::ffi::OsString;
+
+const EXAMPLES: &str = "\
+Settings, later ones winning: algorithm defaults < preset < --config < --set <
+flags. --print-config shows each with the layer it came from.
+
+Examples:
+  quickstudy train ppo --env cartpole
+  quickstudy train ppo --env cartpole --seed 0..10 --steps 100k
+  quickstudy train ppo,a2c --env cartpole,acrobot --seed 0..10
+      each algorithm on each environment; the same command goes on when it was
+      stopped or killed
+  quickstudy train ppo --env pendulum --set gamma=0.9 --set learning_rate=1e-3
+  quickstudy train promp --env point-corner                    learns to adapt
+  quickstudy train rl2-ppo --env bandit                        learns to explore
+  quickstudy train ppo --env cartpole --from runs/cartpole-ppo-s0
+      a new run that begins with the parameters of another one
+  quickstudy train ppo --env cartpole --keep-snapshots 20k
+      a snapshot stays for each 20,000 steps
+  quickstudy train --config runs/cartpole-ppo-s0/config.toml
+      the same run again
+  quickstudy train --resume runs/cartpole-ppo-s0
+      goes on where it stopped
+  quickstudy train --resume runs/cartpole-ppo-s0/snapshots/20480.safetensors
+      goes on from there in a new folder";
+
+/// The settings of the algorithm among the arguments, otherwise of the first one, with their defaults, what they do and
+/// their values; then the examples.
+pub(crate) fn help(arguments: &[OsString]) -> String {
+    let asked = register::algorithm_names().into_iter().find(|name| arguments.iter().any(|argument| argument == name));
+    // The tables are built in; a test finds each key in the help.
+    let table = super::list::settings(asked.unwrap_or(register::algorithm_names()[0])).unwrap_or_default().join("\n");
+    let others: Vec<&str> = register::algorithm_names().into_iter().filter(|name| asked != Some(name)).collect();
+    let others = others.join(", ");
+    let of_others = match asked {
+        Some(_) => format!("Other algorithms: {others}"),
+        None => format!("Algorithms: {others}"),
+    };
+    let of_others = super::list::wrap(&of_others, 81).join("\n");
+    format!("{table}\n\n{of_others}\nTheir settings: `quickstudy train promp --help`, for example\n\n{EXAMPLES}")
+}
+
+/// Runs the verb.
+pub(crate) fn run(args: &TrainArgs) -> Result<(), Stop> {
+    if !(0.0..1e9).contains(&args.save_every) {
+        return Err(Stop::user(format!("--save-every: {} is no number of seconds", args.save_every)));
+    }
+    args.python.set();
+    if args.json {
+        output::take_json();
+        output::say_line(&TrainLine::Train { version: json::VERSION, quickstudy: program::VERSION.to_owned() });
+    }
+    // From here on Ctrl-C is a request, so that it never leaves half of the folders.
+    if !args.print_config {
+        signals::install();
+    }
+    if args.follow_input {
+        signals::follow_input();
+    }
+    if !args.resume.is_empty() {
+        return resume::resume(args);
+    }
+    let pairs = pairs(&args.request())?;
+    // Several seeds are divided among ranks; a single one is trained by all of them together.
+    let divided = ranks::count() > 1 && several_seeds(args)?;
+    match pairs.len() > 1 || ((args.jobs.is_some() || divided) && !pairs.is_empty()) {
+        true => study::train(args, &pairs),
+        false => start::start(args),
+    }
+}
+
+/// Tells whether a command has several seeds.
+fn several_seeds(args: &TrainArgs) -> Result<bool, Stop> {
+    Ok(args.request().run()?.seed.is_some_and(|seeds| seeds.len() > 1))
+}
