@@ -1,4 +1,4 @@
-//! Metrics of one run in three formats with the same content: CSV, JSON lines and TensorBoard events.
+//! Metrics of one run: JSON lines are the record, and a CSV and TensorBoard events with the same rows derive from it.
 //!
 //! A row is a list of `(name, value)` in a fixed order. Names are grouped: `rollout/`, `train/`, `eval/`, `time/`.
 //! NaN means "no value this time" (no episode has ended yet, no evaluation in this iteration): an empty CSV cell, no
@@ -10,23 +10,22 @@
 
 pub(crate) mod agreement;
 mod columns;
+mod gaps;
 pub(crate) mod history;
-mod lost;
-pub(crate) mod mend;
 pub(crate) mod meta_test;
 pub(crate) mod names;
+pub(crate) mod rewind;
 pub(crate) mod rows;
-mod sides;
 pub(crate) mod tfevents;
 
 use crate::files::{atomic, cannot, cannot_keep, disk, hint_for};
 use crate::folder::{RunFolder, file};
 use crate::outcome::Stop;
-use mend::{Mended, TAIL};
 pub(crate) use names::{ENV_STEPS, EPISODE_RETURN, EVAL_RETURN, SECONDS};
-use rows::{Line, Lines, TextRow, is_infinite};
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, BufWriter, Write as _};
+use rewind::{Rewound, TAIL};
+use rows::{RowFormat, Rows, TextRow};
+use std::fs::OpenOptions;
+use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -36,8 +35,8 @@ pub(crate) type Row = Vec<(String, f64)>;
 /// The metrics files of a run: rows are gathered in memory and appended when they are flushed.
 #[derive(Debug)]
 pub struct MetricsLog {
-    csv: Vec<u8>,
     jsonl: Vec<u8>,
+    csv: Vec<u8>,
     events: Vec<u8>,
     /// Columns of the CSV; empty until the first row.
     columns: Vec<String>,
@@ -56,7 +55,7 @@ impl MetricsLog {
     /// [`Stop`] with code 1 if a file cannot be written.
     pub fn create(folder: &RunFolder, config: &str) -> Result<Self, Stop> {
         let mut log = Self::open(folder, Vec::new());
-        for name in [file::CSV, file::JSONL, file::EVENTS] {
+        for name in [file::JSONL, file::CSV, file::EVENTS] {
             let path = log.folder.join(name);
             disk::create(&path).map_err(|error| cannot_keep(&path, &error, ""))?;
         }
@@ -66,14 +65,14 @@ impl MetricsLog {
     }
 
     /// Continues the files in `folder` after cutting every row newer than `env_steps`; also returns
-    /// what was damaged and mended, in sentences.
+    /// what was damaged and repaired, in sentences.
     ///
-    /// A file that was deleted meanwhile is made anew from the others; a last row that was written in half is cut.
+    /// A file that was deleted meanwhile is made anew; a last row that was written in half is cut.
     ///
     /// # Errors
     /// [`Stop`] with code 1 if a file cannot be read or written.
     pub fn resume(folder: &RunFolder, env_steps: u64, config: &str) -> Result<(Self, Vec<String>), Stop> {
-        let Mended { columns, notes } = mend::rewind(folder.path(), env_steps, config, TAIL).map_err(|error| {
+        let Rewound { columns, notes } = rewind::rewind(folder.path(), env_steps, config, TAIL).map_err(|error| {
             let message = format!("cannot read or mend the metrics in {}: {error}", folder.path().display());
             Stop::failure(message).hint(hint_for(&error))
         })?;
@@ -81,9 +80,9 @@ impl MetricsLog {
     }
 
     fn open(folder: &RunFolder, columns: Vec<String>) -> Self {
-        let (csv, jsonl, events) = Default::default();
+        let (jsonl, csv, events) = Default::default();
         let folder = folder.path().to_owned();
-        Self { csv, jsonl, events, columns, unsynced: false, learned: false, folder }
+        Self { jsonl, csv, events, columns, unsynced: false, learned: false, folder }
     }
 
     /// Appends one row. The first row, and the first one after a resume, fixes the columns; a later row may lack some,
@@ -114,9 +113,9 @@ impl MetricsLog {
         let cells = present.map(|column| (column.clone(), number(value_of(column)))).collect();
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let row = TextRow { steps: value_of(ENV_STEPS) as u64, cells };
-        self.csv.extend(row.to_csv(&self.columns).as_bytes());
         self.jsonl.extend(row.to_json().as_bytes());
-        tfevents::row(&mut self.events, &row, now());
+        self.csv.extend(row.to_csv(&self.columns).as_bytes());
+        tfevents::record(&mut self.events, &row.to_event(now()));
         Ok(row)
     }
 
@@ -129,15 +128,9 @@ impl MetricsLog {
         let path = self.folder.join(file::CSV);
         let written = atomic::rewrite(&path, &mut |file| {
             let mut out = BufWriter::new(file);
-            let mut lines = Lines::new(BufReader::new(File::open(&path)?), 0);
-            lines.next_line()?;
             out.write_all((self.columns.join(",") + "\n").as_bytes())?;
-            while let Some(line) = lines.next_line()? {
-                if let Line::Text(text) = line
-                    && let Some(row) = TextRow::from_csv(text, &before)
-                {
-                    out.write_all(row.to_csv(&self.columns).as_bytes())?;
-                }
+            for row in Rows::open(&path, RowFormat::Csv(&before), 0)? {
+                out.write_all(row?.to_csv(&self.columns).as_bytes())?;
             }
             out.flush()
         });
@@ -165,7 +158,7 @@ impl MetricsLog {
     fn write(&mut self, sync: bool) -> Result<(), Stop> {
         let header = self.columns.join(",") + "\n";
         for (name, rows) in
-            [(file::CSV, &mut self.csv), (file::JSONL, &mut self.jsonl), (file::EVENTS, &mut self.events)]
+            [(file::JSONL, &mut self.jsonl), (file::CSV, &mut self.csv), (file::EVENTS, &mut self.events)]
         {
             if sync || !rows.is_empty() {
                 let path = self.folder.join(name);
@@ -227,7 +220,7 @@ impl Table {
         if !std::fs::metadata(path).map_err(cannot_read)?.is_file() {
             return Err(Stop::user(format!("{} is no file", path.display())));
         }
-        let table = Self::from_reader(BufReader::new(File::open(path).map_err(cannot_read)?)).map_err(cannot_read)?;
+        let table = Self::rows_of(path).map_err(cannot_read)?;
         // An empty file is one of a run that has just begun.
         let begun = !table.columns.is_empty() || std::fs::metadata(path).is_ok_and(|file| file.len() > 0);
         if begun && table.column(ENV_STEPS).is_none() {
@@ -259,30 +252,13 @@ impl Table {
         Some(self.rows.iter().map(|row| row[index]).collect())
     }
 
-    /// Parses complete rows one by one; lines that are none are counted.
-    ///
-    /// # Errors
-    /// Any IO error.
-    pub fn from_reader(reader: impl BufRead) -> io::Result<Self> {
-        let mut table = Self::default();
-        let mut lines = Lines::new(reader, 0);
-        while let Some(line) = lines.next_line()? {
-            match line {
-                Line::Torn => break,
-                Line::Text(header) if table.columns.is_empty() => {
-                    table.columns = header.split(',').map(str::to_owned).collect();
-                }
-                Line::Text(text) => match TextRow::from_csv(text, &table.columns) {
-                    Some(row) => {
-                        table.rows.push(table.columns.iter().map(|name| row.value(name)).collect());
-                        table.infinite += text.split(',').filter(|cell| is_infinite(cell)).count();
-                    }
-                    None => table.damaged += 1,
-                },
-                Line::Damaged => table.damaged += 1,
-            }
-        }
-        Ok(table)
+    fn rows_of(path: &Path) -> io::Result<Self> {
+        let columns = rows::columns_of(path)?;
+        let mut rows = Rows::open(path, RowFormat::Csv(&columns), 0)?;
+        let cells = |row: TextRow| columns.iter().map(|name| row.value(name)).collect();
+        let found = rows.by_ref().map(|row| row.map(cells)).collect::<io::Result<_>>()?;
+        let (damaged, infinite) = (rows.damaged as usize, rows.infinite);
+        Ok(Self { rows: found, damaged, infinite, columns })
     }
 }
 

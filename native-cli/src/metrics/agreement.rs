@@ -6,8 +6,7 @@
 use crate::files::reading;
 use crate::folder::file;
 use crate::metrics::history::ITERATIONS;
-use crate::metrics::mend::open;
-use crate::metrics::rows::{Line, Lines, TextRow};
+use crate::metrics::rows::{RowFormat, Rows, TextRow, columns_of, open};
 use crate::metrics::tfevents::{self, Records};
 use crate::outcome::Stop;
 use crate::settings::register;
@@ -138,7 +137,7 @@ fn config_in(folder: &Path) -> Option<Table> {
 
 /// The configuration with which the events of the metrics begin.
 fn config_of_events(folder: &Path) -> Option<Table> {
-    let mut events = Records::new(open(folder, file::EVENTS, 0).ok()??, 0);
+    let mut events = Records::new(open(&folder.join(file::EVENTS), 0).ok()??, 0);
     events.next_event().ok()??;
     let text = tfevents::text_of(&events.next_event().ok()??)?;
     toml::from_str(text.strip_prefix("```toml\n")?.strip_suffix("\n```")?).ok()
@@ -150,10 +149,14 @@ fn check_rows(
     (iterations, steps): (u64, Option<u64>),
     unlike: &dyn Fn(&str, &str, &str) -> Stop,
 ) -> Result<(), Stop> {
-    let columns = header(folder).unwrap_or_default();
-    let csv = rows(folder, file::CSV, &|line| TextRow::from_csv(line, &columns)).unwrap_or_default();
-    let json = rows(folder, file::JSONL, &TextRow::from_json).unwrap_or_default();
-    let events = events(folder).unwrap_or_default();
+    let columns = columns_of(&folder.join(file::CSV)).unwrap_or_default();
+    let first = |name: &str, format| -> Vec<TextRow> {
+        let rows = Rows::open(&folder.join(name), format, 0).into_iter().flatten();
+        rows.map_while(Result::ok).filter(|row| row.steps > 0).take(ROWS).collect()
+    };
+    let csv = first(file::CSV, RowFormat::Csv(&columns));
+    let json = first(file::JSONL, RowFormat::Json);
+    let events = first(file::EVENTS, RowFormat::Events);
     for (name, rows) in [(file::CSV, &csv), (file::JSONL, &json), (file::EVENTS, &events)] {
         for row in rows {
             let at = row.value(ITERATIONS);
@@ -195,35 +198,6 @@ fn first_unlike(rows: &[TextRow], others: &[TextRow]) -> Option<u64> {
         })
     };
     (common.len() > 2 && !common.iter().any(is_same)).then(|| common[0].0.steps)
-}
-
-/// The columns of the CSV.
-fn header(folder: &Path) -> Option<Vec<String>> {
-    let mut lines = Lines::new(open(folder, file::CSV, 0).ok()??, 0);
-    match lines.next_line().ok()?? {
-        Line::Text(text) => Some(text.split(',').map(str::to_owned).collect()),
-        _ => None,
-    }
-}
-
-fn rows(folder: &Path, name: &str, row: &dyn Fn(&str) -> Option<TextRow>) -> Option<Vec<TextRow>> {
-    let mut lines = Lines::new(open(folder, name, 0).ok()??, 0);
-    let mut found = Vec::new();
-    while let (Ok(Some(line)), true) = (lines.next_line(), found.len() < ROWS) {
-        if let Line::Text(text) = line {
-            found.extend(row(text));
-        }
-    }
-    Some(found)
-}
-
-fn events(folder: &Path) -> Option<Vec<TextRow>> {
-    let mut records = Records::new(open(folder, file::EVENTS, 0).ok()??, 0);
-    let mut found = Vec::new();
-    while let (Ok(Some(event)), true) = (records.next_event(), found.len() < ROWS) {
-        found.extend(tfevents::row_of(&event).filter(|row| row.steps > 0));
-    }
-    Some(found)
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@
 mod due;
 
 use crate::folder::file;
-use crate::metrics::mend::{TAIL, line_in, open};
-use crate::metrics::rows::{Line, Lines, TextRow};
+use crate::metrics::rewind::TAIL;
+use crate::metrics::rows::{RowFormat, Rows, TextRow, open};
 use crate::metrics::{EPISODE_RETURN, EVAL_RETURN, SECONDS, number};
 use std::fmt::Write as _;
 use std::io;
@@ -213,13 +213,14 @@ impl History {
     /// Any IO error.
     pub fn load(folder: &Path, env_steps: u64) -> io::Result<Self> {
         if let Some(mut history) = Self::kept(folder)?.filter(|history| history.steps <= env_steps) {
-            let from = line_in(folder, file::JSONL, TAIL)?;
-            if history.add_rows(folder, from)? || from == 0 {
+            let rows = Rows::tail(&folder.join(file::JSONL), RowFormat::Json, TAIL)?;
+            let from = rows.from;
+            if history.add(rows)? || from == 0 {
                 return Ok(history);
             }
         }
         let mut history = Self::default();
-        history.add_rows(folder, 0)?;
+        history.add(Rows::open(&folder.join(file::JSONL), RowFormat::Json, 0)?)?;
         Ok(history)
     }
 
@@ -229,39 +230,27 @@ impl History {
     /// Any IO error.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a count
     pub fn iterations(folder: &Path) -> io::Result<u64> {
-        let from = line_in(folder, file::JSONL, TAIL)?;
-        let Some(reader) = open(folder, file::JSONL, from)? else { return Ok(0) };
-        let (mut lines, mut last) = (Lines::new(reader, from), 0);
-        while let Some(line) = lines.next_line()? {
-            if let Line::Text(text) = line
-                && let Some(row) = TextRow::from_json(text)
-            {
-                last = row.value(ITERATIONS).max(0.0) as u64;
-            }
+        let mut last = 0;
+        for row in Rows::tail(&folder.join(file::JSONL), RowFormat::Json, TAIL)? {
+            last = row?.value(ITERATIONS).max(0.0) as u64;
         }
         Ok(last)
     }
 
     /// The history that `curve.csv` keeps, if that is there and whole.
     fn kept(folder: &Path) -> io::Result<Option<Self>> {
-        let Some(reader) = open(folder, file::HISTORY, 0)? else { return Ok(None) };
+        let Some(reader) = open(&folder.join(file::HISTORY), 0)? else { return Ok(None) };
         Ok(io::read_to_string(io::Read::take(reader, 1 << 20)).ok().and_then(|text| Self::from_csv(&text)))
     }
 
-    /// Adds newer rows of the JSON lines after the offset `from`. True if an older row was there too, so that none is
-    /// left out in between.
-    fn add_rows(&mut self, folder: &Path, from: u64) -> io::Result<bool> {
-        let Some(reader) = open(folder, file::JSONL, from)? else { return Ok(false) };
-        let mut lines = Lines::new(reader, from);
+    /// Adds rows that are newer. True if an older row was there too, so that none is left out in between.
+    fn add(&mut self, rows: Rows<'_>) -> io::Result<bool> {
         let (mut gapless, since) = (false, self.steps);
-        while let Some(line) = lines.next_line()? {
-            if let Line::Text(text) = line
-                && let Some(row) = TextRow::from_json(text)
-            {
-                gapless |= row.steps <= since;
-                if row.steps > self.steps {
-                    self.push(&row);
-                }
+        for row in rows {
+            let row = row?;
+            gapless |= row.steps <= since;
+            if row.steps > self.steps {
+                self.push(&row);
             }
         }
         Ok(gapless)

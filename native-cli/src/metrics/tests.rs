@@ -168,12 +168,12 @@ fn damage_to_one_file_is_mended_from_the_others_and_said() {
     write(&mut MetricsLog::create(&folder, "c").unwrap(), 1..=60);
     let whole = contents(&dir);
     // With and without the beginning of the files in what is looked at.
-    for tail in [mend::TAIL, 3000] {
-        let rewound = |steps: u64| mend::rewind(&dir, steps, "c", tail).unwrap();
+    for tail in [rewind::TAIL, 3000] {
+        let rewound = |steps: u64| rewind::rewind(&dir, steps, "c", tail).unwrap();
         for name in [file::CSV, file::JSONL, file::EVENTS] {
             for (what, damage) in DAMAGES {
                 // What is far from the end is not looked at, unless a file ends too early.
-                if tail < mend::TAIL && !["cut", "emptied"].contains(&what) {
+                if tail < rewind::TAIL && !["cut", "emptied"].contains(&what) {
                     continue;
                 }
                 let mut bytes = fs::read(dir.join(name)).unwrap();
@@ -241,7 +241,7 @@ fn random_damage_to_any_one_file_loses_no_row() {
         let mut damaged = bytes[which].clone();
         damage_at_random(&mut damaged, &mut random);
         fs::write(dir.join(name), &damaged).unwrap();
-        let notes = mend::rewind(&dir, 40 * 512, "c", mend::TAIL).unwrap().notes;
+        let notes = rewind::rewind(&dir, 40 * 512, "c", rewind::TAIL).unwrap().notes;
         let after = contents(&dir);
         assert!(after.0 == whole.0, "{round}: CSV after damage to {name}: {notes:?}");
         assert!(after.1 == whole.1, "{round}: JSON lines after damage to {name}: {notes:?}");
@@ -255,8 +255,8 @@ fn random_damage_to_any_one_file_loses_no_row() {
             damage_at_random(&mut bytes, &mut random);
             fs::write(dir.join(name), bytes).unwrap();
         }
-        let notes = mend::rewind(&dir, 30 * 512, "c", [mend::TAIL, 2000][round % 2]).unwrap().notes;
-        let again = mend::rewind(&dir, 30 * 512, "c", mend::TAIL).unwrap().notes;
+        let notes = rewind::rewind(&dir, 30 * 512, "c", [rewind::TAIL, 2000][round % 2]).unwrap().notes;
+        let again = rewind::rewind(&dir, 30 * 512, "c", rewind::TAIL).unwrap().notes;
         assert!(round % 2 == 1 || again.is_empty(), "{round}: mended once, {notes:?}, then {again:?}");
         let table = Table::read(&dir.join(file::CSV)).map(|table| table.column(ENV_STEPS).unwrap_or_default());
         assert!(table.is_ok_and(|steps| steps.is_sorted() && steps.iter().all(|s| *s <= 30.0 * 512.0)), "{round}");
@@ -326,12 +326,23 @@ fn a_resume_looks_at_the_ends_of_long_files_only() {
     let mut bytes = fs::read(dir.join(file::CSV)).unwrap();
     bytes[300] = b'?';
     fs::write(dir.join(file::CSV), &bytes).unwrap();
-    let mended = mend::rewind(&dir, 1990 * 512, "", 4000).unwrap();
+    let mended = rewind::rewind(&dir, 1990 * 512, "", 4000).unwrap();
     assert_eq!((mended.notes.len(), mended.columns.len()), (0, 3));
     let now = fs::read(dir.join(file::CSV)).unwrap();
     assert!(bytes.starts_with(&now) && now.ends_with(b"\n"));
+    // Damage at the end of all three is repaired there, and what is before stays.
+    let before = contents(&dir);
+    for (name, row) in [(file::JSONL, "{\"time/env_steps\":1017344,"), (file::CSV, "\n1016832,")] {
+        let text = fs::read_to_string(dir.join(name)).unwrap();
+        assert!(text.contains(row));
+        fs::write(dir.join(name), text.replacen(row, "\n?", 1)).unwrap();
+    }
+    let events = fs::read(dir.join(file::EVENTS)).unwrap();
+    fs::write(dir.join(file::EVENTS), &events[..events.len() - 200]).unwrap();
+    assert_eq!(rewind::rewind(&dir, 1990 * 512, "", 4000).unwrap().notes.len(), 3);
+    assert!(contents(&dir) == before);
     // A snapshot older than all that was looked at.
-    mend::rewind(&dir, 10 * 512, "", 4000).unwrap();
+    rewind::rewind(&dir, 10 * 512, "", 4000).unwrap();
     assert_eq!(fs::read_to_string(dir.join(file::JSONL)).unwrap().lines().count(), 10);
 }
 

@@ -6,8 +6,6 @@
 
 pub(crate) mod hparams;
 
-use crate::metrics::rows::{self, TextRow};
-use crate::metrics::{ENV_STEPS, number};
 use std::io::{self, BufRead, Read as _};
 
 /// The event that begins a file. `wall_time` is in seconds since 1970.
@@ -17,13 +15,8 @@ pub(crate) fn begin(out: &mut Vec<u8>, wall_time: f64) {
     record(out, &event);
 }
 
-/// One event with several scalars at `step`.
-pub(crate) fn scalars<'a>(
-    out: &mut Vec<u8>,
-    step: u64,
-    wall_time: f64,
-    values: impl IntoIterator<Item = (&'a str, f64)>,
-) {
+/// An event with several scalars at `step`.
+pub(crate) fn scalars<'a>(step: u64, wall_time: f64, values: impl IntoIterator<Item = (&'a str, f64)>) -> Vec<u8> {
     let mut summary = Vec::new();
     for (tag, value) in values {
         let mut entry = Vec::new();
@@ -35,14 +28,7 @@ pub(crate) fn scalars<'a>(
     }
     let mut event = event(wall_time, step);
     bytes_field(&mut event, 5, &summary);
-    record(out, &event);
-}
-
-/// The event of a row of the metrics.
-pub(crate) fn row(out: &mut Vec<u8>, row: &TextRow, wall_time: f64) {
-    let value = |(name, text): &'_ (String, String)| Some((name.clone(), text.parse::<f64>().ok()?));
-    let values: Vec<(String, f64)> = row.cells.iter().filter_map(value).collect();
-    scalars(out, row.steps, wall_time, values.iter().map(|(name, value)| (name.as_str(), *value)));
+    event
 }
 
 /// Text (markdown) shown in TensorBoard's text tab, at step 0.
@@ -201,21 +187,17 @@ pub(crate) fn step_of(event: &[u8]) -> Option<u64> {
     take_varint(&mut &rest[1..])
 }
 
-/// The row of which an event was made, to the precision of the format.
+/// The names and values of an event that [`scalars`] made.
 #[must_use]
-pub(crate) fn row_of(event: &[u8]) -> Option<TextRow> {
-    let steps = step_of(event)?;
+pub(crate) fn scalars_of(event: &[u8]) -> Option<Vec<(&str, f32)>> {
     let summary = fields(event)?.into_iter().find(|(field, _)| *field == 5)?.1;
-    let mut cells = Vec::new();
+    let mut scalars = Vec::new();
     for (_, entry) in fields(summary)? {
         let entry = fields(entry)?;
         let part = |field: u64| entry.iter().find(|(one, _)| *one == field).map(|(_, bytes)| *bytes);
-        let name = std::str::from_utf8(part(1)?).ok().filter(|name| rows::is_name(name))?;
-        let value = f32::from_le_bytes(part(2)?.try_into().ok()?);
-        let text = if name == ENV_STEPS { steps.to_string() } else { number(f64::from(value)) };
-        cells.push((name.to_owned(), text));
+        scalars.push((std::str::from_utf8(part(1)?).ok()?, f32::from_le_bytes(part(2)?.try_into().ok()?)));
     }
-    cells.iter().any(|(name, _)| name == ENV_STEPS).then_some(TextRow { steps, cells })
+    Some(scalars)
 }
 
 /// The text of an event that [`text`] made.

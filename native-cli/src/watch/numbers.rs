@@ -4,10 +4,10 @@ use crate::folder::file;
 use crate::metrics::ENV_STEPS;
 use crate::metrics::history::Points;
 use crate::metrics::names::axis_title;
-use crate::metrics::rows::{Line, Lines, TextRow};
+use crate::metrics::rows::{RowFormat, Rows, TextRow};
 use serde_json::{Map, Value, json};
 use std::fs::File;
-use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 /// Columns at most; those of runs are some dozens.
@@ -79,24 +79,16 @@ impl Numbers {
 
     /// Adds the rows behind the last one; false if one of them is no later one.
     fn add(&mut self) -> io::Result<bool> {
-        let mut file = File::open(&self.path)?;
-        file.seek(SeekFrom::Start(self.at))?;
-        let mut lines = Lines::new(BufReader::new(file), self.at);
-        loop {
-            match lines.next_line()? {
-                None | Some(Line::Torn) => return Ok(true),
-                Some(Line::Damaged) => {}
-                Some(Line::Text(text)) => {
-                    if let Some(row) = TextRow::from_json(text) {
-                        if row.steps <= self.steps && self.at > 0 {
-                            return Ok(false);
-                        }
-                        self.push(&row);
-                    }
-                }
+        let mut rows = Rows::open(&self.path, RowFormat::Json, self.at)?;
+        while let Some(row) = rows.next().transpose()? {
+            if row.steps <= self.steps && self.at > 0 {
+                return Ok(false);
             }
-            self.at = lines.at();
+            self.push(&row);
+            self.at = rows.at;
         }
+        self.at = rows.at;
+        Ok(true)
     }
 
     fn push(&mut self, row: &TextRow) {

@@ -28,6 +28,7 @@ mod memory;
 mod models;
 mod particles;
 mod pictures;
+mod playing;
 mod report;
 mod resume;
 mod scores;

@@ -18,7 +18,6 @@ const PAGE: &str = "README.md";
 /// Files and folders that name algorithms for a reason of their own.
 const ELSEWHERE: &[(&str, &str)] = &[
     (".ci/run", "runs an example by one"),
-    ("CHANGELOG.md", "tells of what was added"),
     ("BENCHMARKS.md", "has measurements of some"),
     ("ARCHITECTURE.md", "takes some as examples"),
     ("CONTRIBUTING.md", "takes some as examples"),
@@ -48,7 +47,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
 
 /// Files that name most algorithms, for a reason of their own: whoever adds one need not look at them.
 const LISTS: &[(&str, &str)] = &[
-    ("CHANGELOG.md", "tells of what was added"),
     ("docs/names.md", "compares those that other libraries have too"),
     ("docs/ranks.md", "says which can be trained by several ranks, as each says by itself"),
     ("scripts/same-policies.py", "has cases with settings of their own; each other algorithm is run by its preset"),

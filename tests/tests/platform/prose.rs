@@ -1,4 +1,5 @@
-//! How sources are written: no line is too long, and a comment of documentation says first what something is or does.
+//! How sources are written: no line and no file is too long, and a comment of documentation says first what something
+//! is or does.
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
@@ -7,6 +8,9 @@ use std::path::{Path, PathBuf};
 
 /// Columns of a line, comments included.
 const WIDTH: usize = 120;
+
+/// Lines of a file, tests and documentation included.
+const LENGTH: usize = 500;
 
 /// Names of files that are read, by their ends.
 const ENDS: [&str; 7] = ["rs", "ts", "wgsl", "py", "sh", "js", "mjs"];
@@ -41,6 +45,12 @@ fn noun_lines(text: &str) -> Vec<usize> {
         before = kind;
     }
     found
+}
+
+/// The number of the first line beyond [`LENGTH`], unless a test writes the file.
+fn too_many_lines(text: &str) -> Vec<usize> {
+    let written = text.starts_with("// Written by `");
+    numbered(text).map(|(number, _)| number).filter(|number| *number == LENGTH + 1 && !written).collect()
 }
 
 fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
@@ -85,6 +95,13 @@ fn faults(check: fn(&str) -> Vec<usize>, ends: &[&str]) -> Vec<String> {
 fn no_line_is_longer_than_120_columns() {
     let long = faults(long_lines, &ENDS);
     assert!(long.is_empty(), "break these lines, with `\\` or `concat!` in a string:\n{}", long.join("\n"));
+}
+
+#[test]
+fn no_file_is_longer_than_500_lines() {
+    let long = faults(too_many_lines, &ENDS);
+    assert!(long.is_empty(), "put a part of these into a file of its own:\n{}", long.join("\n"));
+    assert_eq!((too_many_lines(&"\n".repeat(500)), too_many_lines(&"\n".repeat(999))), (vec![], vec![501]));
 }
 
 #[test]

@@ -36,8 +36,8 @@ fn edit(path: &Path, change: impl FnOnce(&str) -> String) {
 
 /// Notes of a resume, each once.
 fn notes(dir: &Path, steps: u64) -> Vec<String> {
-    let notes = mend::rewind(dir, steps, "c", mend::TAIL).unwrap().notes;
-    assert_eq!(mend::rewind(dir, steps, "c", mend::TAIL).unwrap().notes, [""; 0], "after {notes:?}");
+    let notes = rewind::rewind(dir, steps, "c", rewind::TAIL).unwrap().notes;
+    assert_eq!(rewind::rewind(dir, steps, "c", rewind::TAIL).unwrap().notes, [""; 0], "after {notes:?}");
     notes
 }
 
@@ -127,7 +127,7 @@ fn what_cannot_be_read_is_kept_aside_and_said() {
 
 /// Notes of a resume that finds no row: one of each file, and one that all rows are lost.
 fn notes_of_loss(dir: &Path) -> Vec<String> {
-    let notes = mend::rewind(dir, 60 * 512, "c", mend::TAIL).unwrap().notes;
+    let notes = rewind::rewind(dir, 60 * 512, "c", rewind::TAIL).unwrap().notes;
     assert_eq!(notes.len(), 4, "{notes:?}");
     assert!(notes[3].ends_with("all rows up to 30720 environment steps are lost"), "{notes:?}");
     for name in [file::CSV, file::JSONL] {
@@ -165,7 +165,7 @@ fn rows_that_no_file_has_are_told_by_their_steps() {
             let bytes = fs::read(dir.join(name)).unwrap();
             fs::write(dir.join(name), &bytes[..bytes.len() / 3]).unwrap();
         }
-        let said = mend::rewind(&dir, 60 * 512, "c", mend::TAIL).unwrap().notes;
+        let said = rewind::rewind(&dir, 60 * 512, "c", rewind::TAIL).unwrap().notes;
         let last =
             Table::read(&dir.join(file::CSV)).unwrap().column(ENV_STEPS).unwrap().last().copied().unwrap() as u64;
         let lost =
@@ -189,4 +189,33 @@ fn a_column_that_no_row_had_yet_is_added_after_a_resume() {
     assert_eq!(table.columns, trained(1).into_iter().map(|(name, _)| name).collect::<Vec<_>>());
     assert_eq!(table.column("eval/return_mean").unwrap()[9], 10.0);
     assert_eq!(notes(&dir, 12 * 512), [""; 0]);
+}
+
+#[test]
+fn rows_from_before_two_files_began_anew_stay() {
+    for text in [file::CSV, file::JSONL] {
+        let (dir, folder) = run("several-anew", 9);
+        let (mut log, _) = MetricsLog::resume(&folder, 9 * 512, "c").unwrap();
+        write_trained(&mut log, 10..=20);
+        let whole = contents(&dir);
+        let (mut log, _) = MetricsLog::resume(&folder, 9 * 512, "c").unwrap();
+        [text, file::EVENTS].iter().for_each(|name| fs::remove_file(dir.join(name)).unwrap());
+        write_trained(&mut log, 10..=20);
+        let notes = notes(&dir, 20 * 512);
+        assert!(notes.len() == 2 && notes.iter().all(|note| note.contains("9 rows mended")), "{text}: {notes:?}");
+        assert!(contents(&dir) == whole, "{text}");
+    }
+}
+
+#[test]
+fn a_csv_of_fewer_columns_takes_no_value_from_the_record() {
+    let (dir, _folder) = run("several-fewer", 20);
+    let whole = contents(&dir);
+    edit(&dir.join(file::CSV), |text| {
+        text.lines().map(|line| line.rsplit_once(',').unwrap().0.to_owned() + "\n").collect()
+    });
+    fs::remove_file(dir.join(file::EVENTS)).unwrap();
+    let notes = notes(&dir, 20 * 512);
+    assert!(notes[0].contains(file::CSV), "{notes:?}");
+    assert!(contents(&dir) == whole);
 }

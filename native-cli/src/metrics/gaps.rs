@@ -1,11 +1,7 @@
-//! Rows that none of the files has, and what is kept of files in which something could not be read.
+//! Rows that none of the metrics files has.
 
 use super::rows::TextRow;
-use crate::files::atomic;
 use crate::metrics::history::Due;
-use std::fs;
-use std::io;
-use std::path::Path;
 
 /// Most rows that are missed; beyond that nobody counts.
 const MOST: u64 = 1_000_000;
@@ -67,17 +63,4 @@ pub(super) fn in_words(ranges: &[(u64, u64)]) -> String {
         words.push(format!("at {} more places", ranges.len() - SHOWN));
     }
     words.join(" and ")
-}
-
-/// Copies a file beside itself; the name of the copy, which replaces no other.
-pub(super) fn put_aside(folder: &Path, name: &str) -> io::Result<String> {
-    let names = (1..100).map(|k| if k == 1 { format!("{name}.damaged") } else { format!("{name}.damaged-{k}") });
-    let free = |aside: &String| fs::symlink_metadata(folder.join(aside)).is_err();
-    let aside = names
-        .into_iter()
-        .find(free)
-        .ok_or_else(|| io::Error::other(format!("there are 99 damaged copies of {name} already; move them away")))?;
-    let mut from = fs::File::open(folder.join(name))?;
-    atomic::rewrite(&folder.join(&aside), &mut |to| io::copy(&mut from, to).map(|_| ()))?;
-    Ok(aside)
 }
