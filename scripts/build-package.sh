@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-target}
 wasm=$target/cross/wasm32-unknown-unknown/wasm
-build=wasm/build # bindings and modules before they are bundled
+build=wasm/build # bindings and API before they are bundled
 dist=wasm/dist
 
 # The generator of bindings must have exactly the version of the crate that is compiled in.
@@ -19,11 +19,12 @@ bindgen() {
   fi
 }
 
-# Far less of wasm-opt than it can do: what it inlines on top of the compiler makes the file larger and nothing faster.
+# wasm-opt inlines nothing: what it inlines on top of the compiler makes the file larger and nothing faster.
 optimise() {
-  wasm/node_modules/.bin/wasm-opt -O1 --dae-optimizing --rse --reorder-functions --enable-simd --enable-bulk-memory \
-    --enable-nontrapping-float-to-int --enable-sign-ext --enable-mutable-globals --enable-reference-types \
-    --enable-multivalue "$1" -o "$2"
+  wasm/node_modules/.bin/wasm-opt -O2 --flexible-inline-max-function-size 0 --always-inline-max-function-size 0 \
+    --one-caller-inline-max-function-size 0 --dae-optimizing --rse --reorder-functions --enable-simd \
+    --enable-bulk-memory --enable-nontrapping-float-to-int --enable-sign-ext --enable-mutable-globals \
+    --enable-reference-types --enable-multivalue "$1" -o "$2"
 }
 
 # Each file more is a round trip before the first iteration: what a page loads at once is one file, a worker's another.
@@ -38,14 +39,13 @@ fi
 npm --prefix wasm ci --no-audit --no-fund
 rm -rf "$build" "$dist"
 scripts/cargo-for.sh wasm32-unknown-unknown build -p quickstudy-wasm --lib --profile wasm
-# By itself: in one call with the other it would have the same features of the core.
-scripts/cargo-for.sh wasm32-unknown-unknown build -p quickstudy-bodies --lib --profile wasm
 bindgen "$wasm/quickstudy_wasm.wasm" "$build"
+mkdir -p "$dist"
+node scripts/settings-types.mjs | tee "$build/settings.d.ts" >"$dist/settings.d.ts"
 wasm/node_modules/.bin/tsc -p wasm
 bundle --splitting --chunk-names='[name]-[hash]' "$build/index.js" --outdir="$dist"
 bundle "$build/worker.js" --outfile="$dist/worker.js"
 optimise "$build/quickstudy_wasm_bg.wasm" "$dist/quickstudy_wasm_bg.wasm"
-optimise "$wasm/quickstudy_bodies.wasm" "$dist/bodies.wasm"
 scripts/notices.mjs >wasm/THIRD-PARTY-NOTICES.txt
 cp LICENSE-* wasm/ # npm takes nothing from outside of its folder
 cat <<INSTALL

@@ -10,13 +10,12 @@ import { brotliCompressSync, gzipSync } from "node:zlib";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = join(root, "wasm");
 // Bytes, compressed by gzip.
-const LARGEST = { "dist/quickstudy_wasm_bg.wasm": 1_262_000, "dist/bodies.wasm": 350_000 };
+const LARGEST = { "dist/quickstudy_wasm_bg.wasm": 1_450_000 };
 const NEEDED = [
   "LICENSE-APACHE",
   "LICENSE-MIT",
   "README.md",
   "THIRD-PARTY-NOTICES.txt",
-  "dist/bodies.wasm",
   "dist/index.d.ts",
   "dist/index.js",
   "dist/quickstudy_wasm_bg.wasm",

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 binary=$(scripts/cargo-for.sh wasm32-unknown-unknown test -p quickstudy-core --lib --no-default-features \
-  --features standalone,debug,bodies --no-run \
+  --features standalone,debug --no-run \
   --config profile.test.package.quickstudy-core.debug-assertions=true \
   --config profile.test.package.quickstudy-core.overflow-checks=true --message-format json-render-diagnostics \
   | sed -n 's/.*"executable":"\([^"]*\.wasm\)".*/\1/p')

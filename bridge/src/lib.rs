@@ -23,6 +23,7 @@
 mod deck;
 mod interpreter;
 mod name;
+mod place;
 mod probe;
 mod spec;
 

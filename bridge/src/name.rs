@@ -2,11 +2,8 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::rc::Rc;
 use std::time::Duration;
 
-use quickstudy_core::env::EnvSpec;
-use quickstudy_core::host::EnvPlace;
 use quickstudy_core::{Error, Result};
 use serde_json::{Map, Value};
 
@@ -131,51 +128,10 @@ impl Recipe {
         Ok(Recipe { name: name.to_owned(), kind, id, arguments, options })
     }
 
-    /// The environment's place. Python is started to learn its spaces; that process goes on as the first worker.
-    ///
-    /// # Errors
-    /// [`Error::Config`] if there is no interpreter, package or environment, or if its spaces cannot be used.
-    #[cfg(unix)]
-    pub fn place(self) -> Result<EnvPlace> {
-        let (pool, spec) = crate::pool::Pool::probed(self)?;
-        Ok(crate::workers::place(Rc::new(pool), spec))
-    }
-
-    /// The environment's place, where its spec is known already: Python is started when environments are played.
-    #[cfg(unix)]
-    #[must_use]
-    pub fn place_with(self, spec: EnvSpec) -> EnvPlace {
-        crate::workers::place(Rc::new(crate::pool::Pool::new(self)), spec)
-    }
-
-    /// Fails: processes are handled for Unix only.
-    ///
-    /// # Errors
-    /// Always.
-    #[cfg(not(unix))]
-    pub fn place(self) -> Result<EnvPlace> {
-        Err(unsupported(&self.name))
-    }
-
-    /// A place that cannot be played.
-    #[cfg(not(unix))]
-    #[must_use]
-    pub fn place_with(self, spec: EnvSpec) -> EnvPlace {
-        let name = self.name;
-        let _: Rc<()> = Rc::default();
-        EnvPlace::host(spec, move |_| Err(unsupported(&name)))
-    }
-
     /// The error for this environment.
     pub(crate) fn error(&self, problem: impl fmt::Display) -> Error {
         Error::config("env", format!("{}: {problem}", self.name))
     }
-}
-
-#[cfg(not(unix))]
-fn unsupported(name: &str) -> Error {
-    let problem = "environments of Python run on Linux and macOS only; the Linux program works in WSL";
-    Error::config("env", format!("{name}: {problem}"))
 }
 
 #[cfg(test)]

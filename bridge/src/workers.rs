@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use quickstudy_core::backend::LocalFuture;
 use quickstudy_core::env::EnvSpec;
-use quickstudy_core::host::{Chance, EnvPlace, Executor, FaultKind, Faults, Fleet, FleetSize, Stepped};
+use quickstudy_core::host::{Chance, Executor, FaultKind, Faults, Fleet, FleetSize, Stepped};
 use quickstudy_core::rng::Key;
 use quickstudy_core::{Error, Result};
 
@@ -52,18 +52,6 @@ pub(crate) struct Use {
     pub held_out: bool,
     /// True if its environments are drawn.
     pub render: bool,
-}
-
-/// The place of environments that a pool's workers run.
-pub(crate) fn place(pool: Rc<Pool>, spec: EnvSpec) -> EnvPlace {
-    let known = spec.clone();
-    let make = |held_out: bool| {
-        let (pool, known) = (Rc::clone(&pool), known.clone());
-        move |size| {
-            Ok(Box::new(Workers::new(&pool, &known, size, Use { held_out, render: false })?) as Box<dyn Executor>)
-        }
-    };
-    EnvPlace::host_with_held_out(spec, make(false), make(true))
 }
 
 impl Workers {

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// The errors of the core.
+/// The errors of the core. [`Error::kind`] names the kind of each by a word that does not change between versions;
+/// messages may get clearer, so nothing should depend on their text.
 ///
 /// `Debug` writes the same sentence as `Display`, so that a `main` that returns one, or an `unwrap`, says what to do.
 #[derive(Clone, PartialEq, thiserror::Error)]
@@ -58,6 +59,12 @@ pub enum Error {
         /// A whole number that would work in its place, where one is known.
         instead: Option<usize>,
     },
+    /// An executor's environment of this name has many tasks, and an algorithm trains on one.
+    #[error(
+        "env: `{0}` has many tasks, and this algorithm trains on one; let the environment draw a task at each reset \
+         (`host::TaskPerEpisode` in Rust)"
+    )]
+    ManyTasks(String),
     /// A name that is not known.
     #[error("unknown {kind} `{name}`{}", Suggestion(.suggestion))]
     Unknown {
@@ -182,6 +189,40 @@ impl fmt::Display for Suggestion<'_> {
 }
 
 impl Error {
+    /// The kind of error, as a word that does not change between versions. Lines of `--json` and errors in JavaScript
+    /// have the same.
+    ///
+    /// | word | what is wrong |
+    /// |---|---|
+    /// | `config` | a setting, option or argument cannot be as it is given |
+    /// | `unknown` | a name of an algorithm, environment or setting is not known |
+    /// | `snapshot` | bytes are no snapshot that this version can read |
+    /// | `environment` | an environment broke its contract or threw |
+    /// | `device` | a device is missing or failed |
+    /// | `device-lost` | a GPU is gone |
+    /// | `non-finite` | nothing finite is left to learn from |
+    /// | `memory` | more memory is needed than there is |
+    /// | `interrupted` | the program was asked to stop |
+    /// | `program` | a traced program is made or used wrongly: shapes, types, scopes, derivatives |
+    /// | `unsaved` | the state of a session cannot be saved |
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Error::Config { .. } | Error::ManyTasks(_) => "config",
+            Error::Unknown { .. } => "unknown",
+            Error::Snapshot(_) | Error::NewerSnapshot { .. } => "snapshot",
+            Error::Environment { .. } => "environment",
+            Error::Device(_) => "device",
+            Error::Lost(_) => "device-lost",
+            Error::NonFinite(_) => "non-finite",
+            Error::Memory(_) => "memory",
+            Error::Interrupted => "interrupted",
+            Error::Shape { .. } | Error::DType { .. } | Error::Scope { .. } => "program",
+            Error::Gradient(_) | Error::Program(_) => "program",
+            Error::Unsaved(_) => "unsaved",
+        }
+    }
+
     /// An unknown name, with the closest of `known` as a suggestion.
     pub fn unknown<'a>(kind: &'static str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         Error::Unknown { kind, name: name.to_owned(), suggestion: closest(name, known).map(str::to_owned) }
@@ -219,15 +260,6 @@ impl Error {
     /// A setting with a bad value, in whose place this number would work.
     pub(crate) fn config_instead(key: impl Into<String>, problem: impl Into<String>, instead: usize) -> Self {
         Error::Config { key: key.into(), problem: problem.into(), instead: Some(instead) }
-    }
-
-    /// An executor's environment of that name has many tasks, and an algorithm trains on one.
-    pub(crate) fn one_task(name: &str) -> Self {
-        let problem = format!(
-            "`{name}` has many tasks, and this algorithm trains on one; let the environment draw a task at each reset \
-             (`host::TaskPerEpisode` in Rust)"
-        );
-        Error::config("env", problem)
     }
 }
 

@@ -2,6 +2,18 @@
 
 use quickstudy_core::{Error, Result};
 
+/// A choice of GPU, and how much of it is asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GpuOptions {
+    /// Number of the adapter; none for the fastest one.
+    pub adapter: Option<usize>,
+    /// Ask for WebGPU's default limits only, as a browser may offer no more.
+    pub default_limits: bool,
+    /// Share the operands of large products in workgroup memory; none for doing so where it is faster, on all but
+    /// software adapters.
+    pub tiled: Option<bool>,
+}
+
 /// An adapter, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdapterInfo {

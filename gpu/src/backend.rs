@@ -8,52 +8,14 @@ use quickstudy_core::backend::{Backend, Buffer, BufferData, Caps, Executable, In
 use quickstudy_core::program::Plan;
 use quickstudy_core::{DType, Device, Error, Result};
 
-use crate::adapter::AdapterInfo;
+use crate::adapter::{AdapterInfo, GpuOptions};
 use crate::buffer::{self, GpuBuffer};
-use crate::compile::{self, KernelLimits};
+use crate::compile;
 use crate::context::Context;
 use crate::exec::GpuExecutable;
 use crate::large;
+use crate::limits::{DeviceLimits, KernelLimits};
 use crate::read::Read;
-
-/// A choice of GPU, and how much of it is asked for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct GpuOptions {
-    /// Number of the adapter; none for the fastest one.
-    pub adapter: Option<usize>,
-    /// Ask for WebGPU's default limits only, as a browser may offer no more.
-    pub default_limits: bool,
-    /// Share the operands of large products in workgroup memory; none for doing so where it is faster, on all but
-    /// software adapters.
-    pub tiled: Option<bool>,
-}
-
-/// The limits of a device for computing, of those that WebGPU names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeviceLimits {
-    /// Storage buffers that a kernel may bind.
-    pub storage_buffers: u32,
-    /// Bytes of a storage buffer that it may bind.
-    pub binding_bytes: u64,
-    /// Bytes of a buffer.
-    pub buffer_bytes: u64,
-    /// Bytes of a uniform buffer that a kernel may bind.
-    pub uniform_bytes: u64,
-    /// Uniform buffers with dynamic offsets.
-    pub dynamic_uniforms: u32,
-    /// Bind groups.
-    pub bind_groups: u32,
-    /// Bytes of workgroup memory.
-    pub workgroup_bytes: u32,
-    /// Invocations of a workgroup.
-    pub workgroup_invocations: u32,
-    /// Invocations of a workgroup along its first dimension.
-    pub workgroup_width: u32,
-    /// Workgroups along each dimension of a dispatch.
-    pub workgroups: u32,
-    /// Bytes of immediate data.
-    pub immediate_bytes: u32,
-}
 
 /// A GPU. Clones are the same one.
 #[derive(Clone, Debug)]

@@ -1,7 +1,6 @@
 //! Device memory: whole buffers, taken from a pool and given back when their last handle goes.
 
 use std::any::Any;
-use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -31,20 +30,6 @@ impl BufferData for GpuBuffer {
 impl Drop for GpuBuffer {
     fn drop(&mut self) {
         self.context.pool.borrow_mut().give(self.bytes, self.buffer.clone(), self.number);
-    }
-}
-
-/// Buffers that nobody uses, by size.
-#[derive(Debug, Default)]
-pub(crate) struct Pool {
-    free: HashMap<u64, Vec<(wgpu::Buffer, u64)>>,
-    /// Buffers ever made.
-    pub made: usize,
-}
-
-impl Pool {
-    fn give(&mut self, bytes: u64, buffer: wgpu::Buffer, number: u64) {
-        self.free.entry(bytes).or_default().push((buffer, number));
     }
 }
 
@@ -79,7 +64,7 @@ impl GpuBuffer {
         let bytes = len as u64 * 4;
         large::check(context, bytes, || format!("a tensor of {len} elements"))?;
         let context = context.clone();
-        let pooled = context.pool.borrow_mut().free.get_mut(&bytes).and_then(Vec::pop);
+        let pooled = context.pool.borrow_mut().take(bytes);
         if let Some((buffer, number)) = pooled {
             return Ok((GpuBuffer { buffer, number, bytes, context }, true));
         }

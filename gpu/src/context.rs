@@ -9,9 +9,7 @@ use std::time::Duration;
 use quickstudy_core::backend::Interrupt;
 use quickstudy_core::{Error, Result};
 
-use crate::adapter::{self, AdapterInfo};
-use crate::backend::GpuOptions;
-use crate::buffer::Pool;
+use crate::adapter::{self, AdapterInfo, GpuOptions};
 use crate::clock::{Clock, now};
 use crate::pace::{Load, Pace, Stopwatch};
 
@@ -20,6 +18,25 @@ const IN_FLIGHT: usize = 3;
 
 /// Bytes between entries of the table of loop steps: the alignment that every device allows.
 pub(crate) const STRIDE: usize = 256;
+
+/// Buffers that nobody uses, by size.
+#[derive(Debug, Default)]
+pub(crate) struct Pool {
+    free: HashMap<u64, Vec<(wgpu::Buffer, u64)>>,
+    /// Buffers ever made.
+    pub made: usize,
+}
+
+impl Pool {
+    /// Takes a buffer of that size, with its number.
+    pub fn take(&mut self, bytes: u64) -> Option<(wgpu::Buffer, u64)> {
+        self.free.get_mut(&bytes).and_then(Vec::pop)
+    }
+
+    pub fn give(&mut self, bytes: u64, buffer: wgpu::Buffer, number: u64) {
+        self.free.entry(bytes).or_default().push((buffer, number));
+    }
+}
 
 /// A device, its queue and its caches.
 #[derive(Debug)]

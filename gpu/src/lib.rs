@@ -25,11 +25,13 @@ mod compile;
 mod context;
 mod exec;
 mod large;
+mod limits;
 mod pace;
 mod pipeline;
 mod read;
 mod wgsl;
 
-pub use adapter::{AdapterInfo, adapters};
-pub use backend::{DeviceLimits, Gpu, GpuOptions};
-pub use compile::{KernelLimits, dispatches, shaders};
+pub use adapter::{AdapterInfo, GpuOptions, adapters};
+pub use backend::Gpu;
+pub use compile::{dispatches, shaders};
+pub use limits::{DeviceLimits, KernelLimits};

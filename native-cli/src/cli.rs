@@ -5,7 +5,7 @@ use crate::studies::follow;
 use crate::terminal::{output, signals};
 use crate::text::program;
 use crate::training::args;
-use crate::{outcome, ranks, verbs};
+use crate::{json, outcome, ranks, verbs};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use quickstudy_core::algo::AlgorithmDef;
 use quickstudy_core::host::EnvPlace;
@@ -256,6 +256,9 @@ pub fn main() -> ExitCode {
     // An error of the command matters more than one of its output, which most likely is the same.
     match result.and_then(|()| output::check()) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(stop) => ExitCode::from(outcome::report(&stop)),
+        Err(stop) => {
+            output::say_line(&json::error_line(&stop));
+            ExitCode::from(outcome::report(&stop))
+        }
     }
 }

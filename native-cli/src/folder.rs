@@ -31,7 +31,7 @@ pub(crate) mod segments;
 use crate::files::lock::Lock;
 use crate::files::reading::read;
 use crate::files::{atomic, cannot, cannot_keep, disk, make_folder};
-use crate::outcome::Stop;
+use crate::outcome::{EXISTS, Stop};
 use crate::text::quote::shell_quote;
 pub(crate) use begun::Begun;
 pub(crate) use finding::{find_evaluable, find_resumable, find_runs, find_started, is_started};
@@ -144,10 +144,9 @@ impl RunFolder {
         let path = self.path();
         for name in [file::LAST, file::BEST] {
             if self.join(name).exists() {
-                return Err(Stop::user(format!("{} already holds a run", path.display())).hint(format!(
-                    "continue it with `quickstudy train --resume {}`, or choose another --out",
-                    shell_quote(path)
-                )));
+                let stop = Stop::user(format!("{} already holds a run", path.display()));
+                let hint = format!("continue it with `quickstudy train --resume {}`", shell_quote(path));
+                return Err(Stop { kind: EXISTS, ..stop.hint(format!("{hint}, or choose another --out")) });
             }
         }
         // Rows come after the first snapshot: where there are some, a run has lost its snapshots.

@@ -2,7 +2,7 @@
 //!
 //! Each line is an object. Its `type` says what it is, and the first line of a command has the [`VERSION`] of its
 //! lines. Each verb has an enum of its lines here, with a variant for each type. A number that is not finite is `null`.
-//! From these enums a test makes `docs/json.schema.json`, and from that the tables of `docs/json.md`.
+//! From these enums `quickstudy list --json-schema` makes its schema, and a test the tables of `docs/json.md`.
 
 pub(crate) mod adapt;
 pub(crate) mod bench;
@@ -12,8 +12,7 @@ pub(crate) mod eval;
 pub(crate) mod list;
 pub(crate) mod plot;
 pub(crate) mod python;
-#[cfg(test)]
-mod schema;
+pub(crate) mod schema;
 pub(crate) mod sweep;
 pub(crate) mod train;
 
@@ -24,8 +23,7 @@ use serde::Serialize;
 pub(crate) const VERSION: u32 = 1;
 
 /// Lines that any verb may write.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum CommonLine {
     /// A file that was written.
@@ -38,11 +36,26 @@ pub(crate) enum CommonLine {
         /// A sentence
         text: String,
     },
+    /// Why the command failed: its last line.
+    Error {
+        /// Kind of error, a word that does not change between versions
+        kind: String,
+        /// A sentence
+        message: String,
+        /// What to do about it, where the message does not say it
+        hint: Option<String>,
+    },
 }
 
 /// The line about a note for people.
 pub(crate) fn note_line(note: &str) -> CommonLine {
     CommonLine::Note { text: note.trim_start_matches("note: ").to_owned() }
+}
+
+/// The line about an error.
+pub(crate) fn error_line(Stop { kind, message, hint, .. }: &Stop) -> CommonLine {
+    let hint = (!hint.is_empty()).then(|| hint.clone());
+    CommonLine::Error { kind: (*kind).to_owned(), message: message.clone(), hint }
 }
 
 /// A line with its end.

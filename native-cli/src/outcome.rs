@@ -18,17 +18,24 @@ pub(crate) const NON_FINITE: u8 = 3;
 /// Exit code of what Ctrl-C ended before it was done: 128 + SIGINT, what shells report for an interrupted command.
 pub(crate) const INTERRUPTED: u8 = 130;
 
+/// The [kind](Stop::kind) of errors of files: a folder or file is there already.
+pub(crate) const EXISTS: &str = "exists";
+
+/// The [kind](Stop::kind) of an error after which another device may go on.
+pub(crate) const LOST: &str = "device-lost";
+
 /// An error with its exit code and, where there is one, a hint on what to do.
 #[derive(Debug)]
 pub struct Stop {
     /// Process exit code: 1, 2, 3 or 130.
     pub code: u8,
+    /// The kind of error, as a word that does not change between versions: those of the core
+    /// ([`Error::kind`](quickstudy_core::Error::kind)), `failure` and [`EXISTS`].
+    pub kind: &'static str,
     /// Says what went wrong, in one sentence.
     pub message: String,
     /// Says what to do about it, in one sentence; empty if the message says it.
     pub hint: String,
-    /// The device is gone: what it held is lost, another one may go on.
-    pub lost: bool,
 }
 
 impl fmt::Display for Stop {
@@ -42,17 +49,17 @@ impl std::error::Error for Stop {}
 impl Stop {
     /// Something the user must change (exit code 2).
     pub(crate) fn user(message: impl Into<String>) -> Self {
-        Self { code: 2, message: message.into(), hint: String::new(), lost: false }
+        Self { code: 2, kind: "config", message: message.into(), hint: String::new() }
     }
 
     /// A failure during work (exit code 1).
     pub(crate) fn failure(message: impl Into<String>) -> Self {
-        Self { code: 1, ..Self::user(message) }
+        Self { code: 1, kind: "failure", ..Self::user(message) }
     }
 
     /// A non-finite value (exit code 3).
     pub(crate) fn non_finite(message: impl Into<String>) -> Self {
-        Self { code: NON_FINITE, ..Self::user(message) }
+        Self { code: NON_FINITE, kind: "non-finite", ..Self::user(message) }
     }
 
     /// Adds the hint line.
@@ -67,29 +74,30 @@ impl Stop {
 impl From<quickstudy_core::Error> for Stop {
     fn from(error: quickstudy_core::Error) -> Self {
         use quickstudy_core::Error;
-        let message = error.to_string();
+        let (kind, message) = (error.kind(), error.to_string());
+        let stop = |code| Stop { code, kind, message, hint: String::new() };
         match error {
-            Error::NonFinite(_) => Stop::non_finite(message),
+            Error::NonFinite(_) => stop(NON_FINITE),
             Error::Unknown { kind: "key", .. } => {
-                Stop::user(message).hint("`quickstudy list settings` explains those of each algorithm")
+                stop(2).hint("`quickstudy list settings` explains those of each algorithm")
             }
-            Error::Unknown { kind: "environment", name, .. } if is_id(&name) => Stop::user(message).hint(format!(
+            Error::Unknown { kind: "environment", name, .. } if is_id(&name) => stop(2).hint(format!(
                 "an environment of Gymnasium is named gymnasium:{name}, one that a module registers gymnasium:MODULE:ID"
             )),
-            Error::Unknown { .. } => Stop::user(message).hint("`quickstudy list` shows what there is"),
-            Error::Config { .. } if message.contains("`metaworld:") && message.contains("has many tasks") => {
-                Stop::user(message).hint("add ?task_per_episode=true to its name, and each episode has another task")
+            Error::Unknown { .. } => stop(2).hint("`quickstudy list` shows what there is"),
+            Error::ManyTasks(name) if name.starts_with("metaworld:") => {
+                stop(2).hint("add ?task_per_episode=true to its name, and each episode has another task")
             }
-            Error::Config { .. } | Error::Snapshot(_) | Error::NewerSnapshot { .. } => Stop::user(message),
+            Error::Config { .. } | Error::ManyTasks(_) | Error::Snapshot(_) | Error::NewerSnapshot { .. } => stop(2),
             // What is known to be too much; an allocation that fails may succeed another time.
             Error::Memory(shortage) if shortage.limit.is_some() => {
-                Stop::user(message).hint("--memory says how much may be taken, without it what is free")
+                stop(2).hint("--memory says how much may be taken, without it what is free")
             }
             Error::Interrupted => {
-                Stop { code: INTERRUPTED, ..Stop::failure("stopped within an iteration, which is lost") }
+                Stop { message: "stopped within an iteration, which is lost".to_owned(), ..stop(INTERRUPTED) }
             }
-            Error::Lost(_) => Stop { lost: true, ..Stop::failure(message).hint("run it again, or with --device cpu") },
-            _ => Stop::failure(message),
+            Error::Lost(_) => stop(1).hint("run it again, or with --device cpu"),
+            _ => stop(1),
         }
     }
 }
@@ -133,7 +141,7 @@ mod tests {
         assert_eq!(code(Error::Snapshot("damaged".into())), 2);
         assert_eq!(code(Error::Device("gone".into())), 1);
         let lost = Stop::from(Error::Lost("the GPU was lost".into()));
-        assert_eq!((lost.code, lost.lost), (1, true));
+        assert_eq!((lost.code, lost.kind), (1, LOST));
         assert_eq!(code(Error::NonFinite("loss".into())), 3);
         assert_eq!(code(Error::Interrupted), 130);
         let shortage = |limit| code(Error::Memory(Box::new(Shortage::new(2_000_000_000, limit))));

@@ -3,7 +3,6 @@
 pub(crate) mod config;
 pub(crate) mod keep_snapshots;
 pub(crate) mod parse;
-pub(crate) mod preset_origin;
 pub(crate) mod python;
 pub(crate) mod register;
 pub(crate) mod request;

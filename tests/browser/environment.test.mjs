@@ -223,7 +223,7 @@ test("a policy trained by gradient steps adapts in its environment, stage by sta
       const [played] = await run.evaluate(5);
       const refused = [];
       for (const asked of [{ deterministic: true }, { to: [[0.1, 2]] }, { tasks: 16_000, rollouts: 16_000 }]) {
-        refused.push(await policy.adapt(asked).catch(({ code, key }) => [code, key]));
+        refused.push(await policy.adapt(asked).catch(({ kind, key }) => [kind, key]));
       }
       policy.dispose();
       await run.dispose();

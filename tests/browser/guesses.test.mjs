@@ -69,7 +69,7 @@ test("who has no guesses, and what cannot be asked for, is told so", () =>
         const session = await createSession({ algorithm, env, steps: 1000, device: "cpu", config });
         const policy = await session.policy();
         for (const options of all) {
-          told.push(await policy.guesses(options).catch(({ code, message }) => `${code}: ${message}`));
+          told.push(await policy.guesses(options).catch(({ kind, message }) => `${kind}: ${message}`));
         }
         policy.dispose();
         session.dispose();

@@ -67,15 +67,13 @@ test("a page that trains in a worker loads its module, what both share, the work
     assert.equal(loaded.filter((path) => path.endsWith(".wasm")).length, 1);
   }));
 
-test("the module of bodies is loaded once a body is named, and never for anything else", () =>
+test("bodies are listed, trained, painted and refused like all else, from one file of WebAssembly", () =>
   withPage(async (page) => {
     const loaded = [];
     page.on("request", (request) => loaded.push(new URL(request.url()).pathname));
     const found = await page.evaluate(async () => {
       const { catalogue, createSession, draw, envSpec, loadPolicy, scenes } = await import("/quickstudy/index.js");
       const { envs, algorithms } = await catalogue();
-      const before = await envSpec("cartpole");
-      const asked = performance.getEntriesByType("resource").filter(({ name }) => name.endsWith("bodies.wasm")).length;
       const specs = envs.map(({ spec }) => spec);
       const named = specs.find(({ name }) => name === "hopper");
       const session = await createSession({ algorithm: "ppo", env: "hopper:time_limit=20", device: "cpu" });
@@ -87,45 +85,34 @@ test("the module of bodies is loaded once a body is named, and never for anythin
       policy.dispose();
       const wrong = await envSpec("half-cheeta").catch(({ message }) => message);
       const refused = await envSpec("hopper:reset_noise_scale=-1").catch(({ message }) => message);
+      const several = await Promise.all(["hopper", "swimmer", "cartpole", "reacher"].map((name) => envSpec(name)));
       return {
-        asked,
         same: JSON.stringify(await envSpec("hopper")) === JSON.stringify(named),
         listed: algorithms.find(({ name }) => name === "sac").envs.includes("walker2d"),
         discrete: algorithms.find(({ name }) => name === "dqn").envs.includes("walker2d"),
-        before: before.name,
         length: row["rollout/ep_len_mean"],
         shapes: [...scenes(await draw("hopper", states))].map(({ shapes }) => shapes.length),
         wrong,
         refused,
+        several: several.map(({ name }) => name),
         twice: (await catalogue()).envs.length - envs.length,
       };
     });
     assert.deepEqual(
       { ...found, shapes: undefined },
       {
-        asked: 0,
         same: true,
         listed: true,
         discrete: false,
-        before: "cartpole",
         length: found.length,
         shapes: undefined,
         wrong: "unknown environment `half-cheeta`, did you mean `half-cheetah`?",
         refused: "env: reset_noise_scale=-1: expected a number in 0 to 1000000",
+        several: ["hopper", "swimmer", "cartpole", "reacher"],
         twice: 0,
       },
     );
     assert.ok(found.length > 5 && found.length <= 20, `episodes of ${found.length} steps`);
     assert.ok(found.shapes.length > 5 && found.shapes.every((count) => count > 4), `${found.shapes} shapes`);
-    assert.equal(loaded.filter((path) => path.endsWith("bodies.wasm")).length, 1);
-  }));
-
-test("several calls that need the module of bodies at once wait for it together", () =>
-  withPage(async (page) => {
-    const names = await page.evaluate(async () => {
-      const { envSpec } = await import("/quickstudy/index.js");
-      const specs = await Promise.all(["hopper", "swimmer", "cartpole", "reacher"].map((name) => envSpec(name)));
-      return specs.map(({ name }) => name);
-    });
-    assert.deepEqual(names, ["hopper", "swimmer", "cartpole", "reacher"]);
+    assert.equal(loaded.filter((path) => path.endsWith(".wasm")).length, 1);
   }));

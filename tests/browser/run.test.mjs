@@ -31,7 +31,7 @@ test("a run reports every iteration, pauses, stops, and saves what it has", () =
       run.stop();
       const { reason, last } = await run.finished;
       await run.dispose();
-      const after = await run.save().catch((error) => error.code);
+      const after = await run.save().catch((error) => error.kind);
       return { calls, iterated, held, still, saved, reason, last: last.iteration, after };
     });
     assert.deepEqual(
@@ -61,7 +61,7 @@ test("an AbortSignal ends a run with an AbortError, before or while it trains", 
           out.push("not aborted");
         } catch (error) {
           const again = await run.finished.catch((other) => other === error);
-          out.push([error instanceof AbortedError, error.name, error.code, error.cause, again, iterations < 4]);
+          out.push([error instanceof AbortedError, error.name, error.kind, error.cause, again, iterations < 4]);
         }
         await run.dispose();
       }
@@ -135,7 +135,7 @@ test("a run whose GPU is lost goes on from its last copy on a new device", () =>
     }
   }));
 
-test("what cannot be says what was wrong, with a class and a stable code", () =>
+test("what cannot be says what was wrong, with a class and a stable kind", () =>
   withPage(async (page) => {
     const seen = await page.evaluate(async () => {
       const { train, createSession, loadPolicy, ...rest } = await import("/quickstudy/index.js");
@@ -153,7 +153,7 @@ test("what cannot be says what was wrong, with a class and a stable code", () =>
           (error) => error,
         );
         const name = Object.keys(rest).find((key) => error?.constructor === rest[key]);
-        return [name, error?.code, error?.message];
+        return [name, error?.kind, error?.message];
       };
       return [
         await tried({ algorithm: "pop", env: "cartpole" }),
@@ -180,11 +180,11 @@ test("what cannot be says what was wrong, with a class and a stable code", () =>
             throw new Error("mine");
           },
         }),
-        await loadPolicy(new Uint8Array(100)).catch((error) => [error.constructor.name, error.code]),
-        await createSession({ algorithm: "ppo", env: 7 }).catch((error) => [error.constructor.name, error.code]),
+        await loadPolicy(new Uint8Array(100)).catch((error) => [error.constructor.name, error.kind]),
+        await createSession({ algorithm: "ppo", env: 7 }).catch((error) => [error.constructor.name, error.kind]),
       ];
     });
-    const parts = seen.map(([name, code, message]) => [name, code, message ?? ""]);
+    const parts = seen.map(([name, kind, message]) => [name, kind, message ?? ""]);
     const expected = [
       ["UnknownNameError", "unknown", "`ppo`"],
       ["UnknownNameError", "unknown", "did you mean `cartpole`?"],
@@ -208,8 +208,8 @@ test("what cannot be says what was wrong, with a class and a stable code", () =>
       ["SnapshotError", "snapshot", ""],
       ["ConfigError", "config", ""],
     ];
-    expected.forEach(([name, code, part], i) => {
-      assert.deepEqual(parts[i].slice(0, 2), [name, code], parts[i][2]);
+    expected.forEach(([name, kind, part], i) => {
+      assert.deepEqual(parts[i].slice(0, 2), [name, kind], parts[i][2]);
       assert.ok(parts[i][2].includes(part), `${parts[i][2]} lacks ${part}`);
     });
   }));
@@ -227,7 +227,7 @@ test("a snapshot with fewer steps than are made says so; a seed that does not ex
       });
       await run.finished;
       const snapshot = await run.save();
-      const told = ({ code, message }) => [code, message];
+      const told = ({ kind, message }) => [kind, message];
       const missing = await run.save(1).catch(told);
       await run.dispose();
       const fewer = await train({ snapshot: snapshot.buffer, steps: 64 }).finished.catch(told);
@@ -304,7 +304,7 @@ test("episodes take as many steps as the environment's name says, in a resumed r
       const first = await lengths({ algorithm: "ppo", env, steps: 160, config });
       const resumed = await lengths({ snapshot: first.pop(), steps: 320 });
       resumed.pop();
-      const none = await envSpec("pendulum:time_limit=0").catch(({ code, message }) => [code, message]);
+      const none = await envSpec("pendulum:time_limit=0").catch(({ kind, message }) => [kind, message]);
       return { horizon: (await envSpec(env)).horizon, first, resumed, none };
     });
     assert.equal(seen.horizon, 20);

@@ -1,5 +1,6 @@
-//! A check of values by a JSON Schema, of the words that `docs/json.schema.json` has.
+//! A check of values by a JSON Schema, of the words that `quickstudy list --json-schema` has.
 
+use crate::process::Sandbox;
 use serde_json::{Map, Value};
 
 /// A schema with its definitions.
@@ -10,15 +11,13 @@ pub struct JsonSchema(Value);
 const SAID: [&str; 4] = ["$schema", "$defs", "title", "description"];
 
 impl JsonSchema {
-    /// The schema of lines of JSON.
+    /// The schema of lines of JSON that the program of a sandbox prints.
     ///
     /// # Panics
     /// If it cannot be read.
     #[must_use]
-    pub fn of_lines() -> Self {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/json.schema.json");
-        let text = std::fs::read_to_string(path).expect("the schema");
-        Self(serde_json::from_str(&text).expect("JSON"))
+    pub fn of_lines(dir: &Sandbox) -> Self {
+        Self(serde_json::from_str(&dir.run("list --json-schema").out).expect("JSON"))
     }
 
     /// Checks a value by the definition of this name.
@@ -104,7 +103,20 @@ mod tests {
 
     #[test]
     fn what_the_schema_does_not_say_is_refused() {
-        let schema = JsonSchema::of_lines();
+        let number = json!({"type": ["number", "null"]});
+        let result = json!({
+            "type": "object",
+            "properties": {
+                "type": {"type": "string", "const": "result"},
+                "before": number,
+                "after": number,
+                "tasks": {"type": "integer", "minimum": 0},
+            },
+            "required": ["type", "before", "after", "tasks"],
+            "additionalProperties": false,
+        });
+        let defs = json!({"result": result, "adapt": {"anyOf": [{"$ref": "#/$defs/result"}]}, "eval": {"anyOf": []}});
+        let schema = JsonSchema(json!({"$defs": defs}));
         let line = json!({"type": "result", "before": null, "after": -1.5, "tasks": 3});
         assert_eq!(schema.check("adapt", &line), Ok(()));
         for (key, value, problem) in [

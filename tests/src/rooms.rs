@@ -61,7 +61,7 @@ pub fn rooms() -> Vec<Room> {
             entries.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
         modules.sort();
         modules.dedup();
-        for module in modules.into_iter().filter(|module| module != "mod") {
+        for module in modules {
             let mut files = Vec::new();
             let path = repository().join(family).join(&module);
             files.extend(Some(path.with_extension("rs")).filter(|file| file.exists()));

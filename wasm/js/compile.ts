@@ -5,14 +5,9 @@ interface Files {
   readFile(url: URL): Promise<Uint8Array<ArrayBuffer>>;
 }
 
-/** Modules of WebAssembly: all but environments of bodies, which are loaded when one is first needed. */
-export type Module = "main" | "bodies";
-
-/** Where a module is. Written out so that bundlers see the files. */
-function location(module: Module): URL {
-  return module === "main"
-    ? new URL("./quickstudy_wasm_bg.wasm", import.meta.url)
-    : new URL("./bodies.wasm", import.meta.url);
+/** Where the module of WebAssembly is. Written out so that bundlers see the file. */
+function location(): URL {
+  return new URL("./quickstudy_wasm_bg.wasm", import.meta.url);
 }
 
 /** Whether this is Node.js, whose `fetch` reads no files. */
@@ -20,15 +15,15 @@ export function inNode(): boolean {
   return (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node !== undefined;
 }
 
-/** A compiled module, which workers can be sent. */
-export async function compile(module: Module): Promise<WebAssembly.Module> {
+/** The compiled module, which workers can be sent. */
+export async function compile(): Promise<WebAssembly.Module> {
   if (inNode()) {
     // Put together, so that bundlers do not look for it: a page has no files.
     const name = ["node:fs", "promises"].join("/");
     const files = (await import(/* @vite-ignore */ /* webpackIgnore: true */ name)) as Files;
-    return WebAssembly.compile(await files.readFile(location(module)));
+    return WebAssembly.compile(await files.readFile(location()));
   }
-  const { href } = location(module);
+  const { href } = location();
   const response = await fetch(href).catch((cause: unknown) => {
     const hint = "is the network there, and does the page's Content-Security-Policy allow it (connect-src)?";
     throw new DeviceError("device", `${href} cannot be loaded: ${hint}`, { cause });

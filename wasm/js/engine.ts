@@ -1,7 +1,6 @@
 import { ConfigError, DeviceError, QuickstudyError, asError } from "./errors.js";
 import { rawSource, type EnvironmentDefinition, type RawSource } from "./environment.js";
 import { breathe } from "./breathe.js";
-import { Bodies } from "./bodies.js";
 import { load, type Raw } from "./load.js";
 import type { RawDevice, RawPolicy, RawSession, RawViewer } from "./quickstudy_wasm.js";
 import type { DeviceInfo, DeviceKind, DeviceRequest, Metrics, MetaTest } from "./types.js";
@@ -69,11 +68,6 @@ export class Engine {
   /** Makes the bindings ready. */
   async start(module: WebAssembly.Module): Promise<void> {
     this.#raw = await load(module);
-  }
-
-  /** Makes environments of bodies known. */
-  async addBodies(module: WebAssembly.Module): Promise<void> {
-    this.#bindings.addModule(await Bodies.start(module));
   }
 
   get #bindings(): Raw {
@@ -393,7 +387,7 @@ const NEWS = 500;
 /** The loss of a device in place of its consequences, of which a browser tells first. */
 async function explain(error: unknown, device: RawDevice): Promise<never> {
   const typed = asError(error);
-  if (typed.code === "device" && device.kind === "gpu") {
+  if (typed.kind === "device" && device.kind === "gpu") {
     for (const start = performance.now(); performance.now() - start < NEWS && device.loss === undefined;) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }

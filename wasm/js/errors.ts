@@ -1,5 +1,5 @@
 /** What kind of error it is. These words do not change between versions. */
-export type ErrorCode =
+export type ErrorKind =
   | "config" // a setting, option or argument cannot be as it is given
   | "unknown" // a name of an algorithm, environment or setting is not known
   | "snapshot" // bytes are no snapshot that this version can read
@@ -8,19 +8,22 @@ export type ErrorCode =
   | "device-lost" // a GPU is gone; runs go on by themselves from their last snapshot
   | "non-finite" // nothing finite is left to learn from
   | "memory" // more memory is needed than there is; the message says what for, and what lowers it
+  | "program" // a traced program was made or used wrongly: a fault of this package, please report it
+  | "unsaved" // the state of a session cannot be saved; the message says why
+  | "interrupted" // a program was asked to stop
   | "aborted" // an AbortSignal said so
   | "disposed" // the object was disposed of before
   | "internal"; // a fault of this package: please report it
 
-/** What this package throws. `code` says what kind of error it is. */
+/** What this package throws. `kind` says what kind of error it is; messages may get clearer between versions. */
 export class QuickstudyError extends Error {
   /** What kind of error it is; stable between versions. */
-  readonly code: ErrorCode;
+  readonly kind: ErrorKind;
 
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+  constructor(kind: ErrorKind, message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = new.target.name;
-    this.code = code;
+    this.kind = kind;
   }
 }
 
@@ -72,7 +75,7 @@ export class AbortedError extends QuickstudyError {
 
 /** An error as it crosses from a worker. */
 export interface ErrorMessage {
-  code: string;
+  kind: string;
   message: string;
   key?: string | undefined;
   unknownName?: string | undefined;
@@ -84,11 +87,11 @@ export interface ErrorMessage {
 /** What was thrown, as something that can be sent. */
 export function describeError(thrown: unknown): ErrorMessage {
   if (!(thrown instanceof Error)) {
-    return { code: "internal", message: String(thrown) };
+    return { kind: "internal", message: String(thrown) };
   }
-  const { code, key, unknownName, suggestion } = thrown as Partial<ErrorMessage>;
+  const { kind, key, unknownName, suggestion } = thrown as Partial<ErrorMessage>;
   const cause = thrown.cause instanceof Error ? `${thrown.cause.name}: ${thrown.cause.message}` : thrown.cause;
-  return { code: code ?? "internal", message: thrown.message, key, unknownName, suggestion, cause: copyable(cause) };
+  return { kind: kind ?? "internal", message: thrown.message, key, unknownName, suggestion, cause: copyable(cause) };
 }
 
 function copyable(value: unknown): unknown {
@@ -104,10 +107,10 @@ export function asError(from: unknown): QuickstudyError {
   if (from instanceof QuickstudyError) {
     return from;
   }
-  const { code, message, key, unknownName, suggestion, cause } =
+  const { kind, message, key, unknownName, suggestion, cause } =
     from instanceof Error ? whole(from) : (from as ErrorMessage);
   const options = cause === undefined ? {} : { cause };
-  switch (code) {
+  switch (kind) {
     case "config":
       return new ConfigError(message, { ...options, key });
     case "unknown":
@@ -118,12 +121,15 @@ export function asError(from: unknown): QuickstudyError {
       return new EnvironmentError("environment", message, options);
     case "device":
     case "device-lost":
-      return new DeviceError(code, message, options);
+      return new DeviceError(kind, message, options);
     case "non-finite":
       return new NonFiniteError("non-finite", message, options);
     case "memory":
+    case "program":
+    case "unsaved":
+    case "interrupted":
     case "disposed":
-      return new QuickstudyError(code, message, options);
+      return new QuickstudyError(kind, message, options);
     default:
       return new QuickstudyError("internal", message, { cause: cause ?? from });
   }

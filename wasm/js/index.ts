@@ -1,6 +1,5 @@
 // Users may compile for older libraries: `using` works where they have it, and the types are always known.
 /// <reference lib="esnext.disposable" preserve="true" />
-import { BODIES, TRAIN_BODIES } from "./bodies-catalogue.js";
 import { callingThread, sharedThread } from "./shared.js";
 import { workersExist } from "./thread.js";
 import { asError } from "./errors.js";
@@ -77,17 +76,7 @@ export async function init(): Promise<Capabilities> {
 /** Algorithms, environments, presets, settings and metrics, with what they mean. */
 export async function catalogue(): Promise<Catalogue> {
   const { engine } = await sharedThread();
-  const everything = (await engine.describe()) as Catalogue;
-  // Bodies and machines are in a module that is not loaded for this, but may be.
-  const there = new Set(everything.envs.map(({ spec }) => spec.name));
-  const missing = structuredClone(BODIES.filter(({ spec }) => !there.has(spec.name))) as Catalogue["envs"];
-  everything.envs.push(...missing);
-  for (const algorithm of everything.algorithms) {
-    const fit = TRAIN_BODIES.filter(({ algorithms }) => algorithms.includes(algorithm.name));
-    const names = fit.flatMap(({ envs }) => envs);
-    algorithm.envs.push(...missing.map(({ spec }) => spec.name).filter((name) => names.includes(name)));
-  }
-  return everything;
+  return (await engine.describe()) as Catalogue;
 }
 
 /**

@@ -132,7 +132,7 @@ export class Run implements AsyncIterable<Progress> {
         losses = 0;
       } catch (error) {
         losses += 1;
-        if (!(error instanceof DeviceError) || error.code !== "device-lost" || losses > MAX_LOSSES) {
+        if (!(error instanceof DeviceError) || error.kind !== "device-lost" || losses > MAX_LOSSES) {
           throw error;
         }
         this.#session = this.#recover(session, error);

@@ -1,5 +1,4 @@
-import { BODIES } from "./bodies-catalogue.js";
-import { compile, inNode, type Module } from "./compile.js";
+import { compile, inNode } from "./compile.js";
 import type { Engine } from "./engine.js";
 import { DeviceError, asError, describeError, type ErrorMessage } from "./errors.js";
 
@@ -27,54 +26,15 @@ export interface Thread {
   end(): void;
 }
 
-const modules: Partial<Record<Module, Promise<WebAssembly.Module>>> = {};
+let module: Promise<WebAssembly.Module> | undefined;
 
-/** A module, compiled once for all threads. */
-function compiled(name: Module): Promise<WebAssembly.Module> {
-  const module = (modules[name] ??= compile(name));
+/** The module, compiled once for all threads. */
+function compiled(): Promise<WebAssembly.Module> {
+  module ??= compile();
   module.catch(() => {
-    delete modules[name];
+    module = undefined;
   });
   return module;
-}
-
-/**
- * An engine that gets the module of bodies when a call names an environment that it does not know, or a snapshot does,
- * and repeats the call.
- */
-function withBodies(engine: Remote): Remote {
-  let [loading, ready]: [Promise<void> | undefined, boolean] = [undefined, false];
-  const add = async (): Promise<void> => {
-    await engine.addBodies(await compiled("bodies"));
-    ready = true;
-  };
-  const call = async (method: keyof Engine, args: unknown[]): Promise<unknown> => {
-    // Calls that began before the module was there are repeated, several at once too.
-    const known = ready;
-    const answer = () => (engine[method] as (...args: unknown[]) => Promise<unknown>)(...args);
-    try {
-      return await answer();
-    } catch (thrown) {
-      const error = asError(thrown);
-      if (known || !/^unknown environment|is not a built-in environment/.test(error.message)) {
-        throw thrown;
-      }
-      loading ??= add();
-      loading.catch(() => {
-        loading = undefined;
-      });
-      try {
-        await loading;
-      } catch (failed) {
-        // Of a name that is none of theirs, the module would have known no more than its closest name.
-        throw BODIES.some(({ spec }) => error.message.includes(spec.name)) ? failed : thrown;
-      }
-      return answer();
-    }
-  };
-  return new Proxy({} as Remote, {
-    get: (_, method) => (method === "then" ? undefined : (...args: unknown[]) => call(method as keyof Engine, args)),
-  });
 }
 
 /** Whether there can be workers. */
@@ -84,12 +44,12 @@ export function workersExist(): boolean {
 
 /** An engine on the calling thread. */
 export async function localThread(): Promise<Thread> {
-  const module = compiled("main");
+  const module = compiled();
   // Pages that train in workers load the bindings there only.
   const { Engine } = await import("./engine.js");
   const engine = new Engine();
   await engine.start(await module);
-  return { engine: withBodies(engine), local: true, end() {} };
+  return { engine, local: true, end() {} };
 }
 
 /** An engine on a worker of its own. */
@@ -140,10 +100,10 @@ export async function workerThread(): Promise<Thread> {
     fail(new DeviceError("device", "the worker was ended"));
   };
   try {
-    await engine.start(await compiled("main"));
+    await engine.start(await compiled());
   } catch (error) {
     end();
     throw error;
   }
-  return { engine: withBodies(engine), local: false, end };
+  return { engine, local: false, end };
 }

@@ -35,7 +35,7 @@ struct ParameterInfo {
 }
 
 #[derive(Serialize)]
-pub struct EnvInfo {
+struct EnvInfo {
     spec: EnvSpec,
     parameters: Vec<ParameterInfo>,
 }
@@ -43,7 +43,7 @@ pub struct EnvInfo {
 #[derive(Serialize)]
 struct PresetInfo {
     algorithm: &'static str,
-    env: &'static str,
+    env: String,
     steps: u64,
     settings: toml::Table,
 }
@@ -63,39 +63,34 @@ struct Everything {
     metrics: Vec<MetricInfo>,
 }
 
-/// Tells whether an algorithm trains on an environment, with its defaults.
-pub fn trains_on(def: &AlgorithmDef, env: &str) -> bool {
-    builtin(env).and_then(|env| def.fit(&toml::Table::new(), env.spec())).is_ok()
-}
-
-/// An environment for the catalogue.
-///
-/// # Errors
-/// For an unknown name.
-pub fn env_info(name: &str) -> quickstudy_core::Result<EnvInfo> {
+fn env_info(name: &'static str) -> quickstudy_core::Result<EnvInfo> {
     let info = |p: Parameter| ParameterInfo { name: p.name, default: p.default.into(), meaning: p.meaning };
     let parameters = builtin_parameters(name).into_iter().map(info);
     Ok(EnvInfo { spec: builtin(name)?.spec().clone(), parameters: parameters.collect() })
 }
 
 fn everything() -> quickstudy_core::Result<Everything> {
+    let names = builtin_names();
+    let envs: Vec<EnvInfo> = names.iter().map(|name| env_info(name)).collect::<quickstudy_core::Result<_>>()?;
     let algorithm = |def: &&'static AlgorithmDef| {
         let mut defaults = (def.defaults)();
         let settings = def.settings().filter_map(|doc| {
             let default = defaults.remove(doc.key)?;
             Some(SettingInfo { key: doc.key, range: doc.range.to_string(), meaning: doc.meaning, default })
         });
+        let fits = |env: &EnvInfo| def.fit(&toml::Table::new(), &env.spec).is_ok();
+        let fitting = names.iter().zip(&envs).filter(|(_, env)| fits(env)).map(|(name, _)| *name).collect();
         let settings = settings.collect();
-        let envs = builtin_names().into_iter().filter(|name| trains_on(def, name)).collect();
-        AlgorithmInfo { name: def.name, meaning: def.line, family: def.family, envs, settings }
+        AlgorithmInfo { name: def.name, meaning: def.line, family: def.family, envs: fitting, settings }
     };
+    let algorithms = ALGORITHMS.iter().map(algorithm).collect();
     let presets = presets()?.into_iter();
     let preset =
         presets.map(|p| PresetInfo { algorithm: p.algorithm, env: p.env, steps: p.steps, settings: p.settings });
     Ok(Everything {
         version: env!("CARGO_PKG_VERSION"),
-        algorithms: ALGORITHMS.iter().map(algorithm).collect(),
-        envs: builtin_names().into_iter().map(env_info).collect::<quickstudy_core::Result<_>>()?,
+        algorithms,
+        envs,
         presets: preset.collect(),
         metrics: METRIC_DOCS
             .iter()

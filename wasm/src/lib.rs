@@ -1,6 +1,6 @@
 //! Raw bindings of the npm package `quickstudy`; `js/` is the API that people use.
 //!
-//! Values cross as plain objects, numbers that are many as typed arrays. What fails throws an `Error` with a `code`.
+//! Values cross as plain objects, numbers that are many as typed arrays. What fails throws an `Error` with a `kind`.
 //!
 //! In `js/`, an `Engine` does everything on the thread that it is made on. `thread.ts` puts one into a worker behind a
 //! proxy of its methods, or on the calling thread: where there are no workers, and for environments that are objects of
@@ -10,21 +10,14 @@
 
 #![forbid(unsafe_code)]
 
-#[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-mod bodies_ts;
 mod describe;
 mod device;
 mod js;
 mod js_env;
 mod js_executor;
-mod modules;
 mod policy;
 mod scene;
 mod session;
-#[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-mod settings_ts;
 mod thrown;
 mod viewer;
 

@@ -6,30 +6,16 @@ use wasm_bindgen::prelude::JsValue;
 /// Result of what JavaScript calls.
 pub type Thrown<T> = Result<T, JsValue>;
 
-/// The stable code of each kind of error.
-pub fn code(error: &Error) -> &'static str {
-    match error {
-        Error::Config { .. } => "config",
-        Error::Unknown { .. } => "unknown",
-        Error::Snapshot(_) | Error::NewerSnapshot { .. } => "snapshot",
-        Error::Environment { .. } => "environment",
-        Error::Device(_) => "device",
-        Error::Lost(_) => "device-lost",
-        Error::NonFinite(_) => "non-finite",
-        Error::Memory(_) => "memory",
-        _ => "internal",
-    }
-}
-
-/// An `Error` with a `code`, and with the setting or name that was wrong.
+/// An `Error` with its [`kind`](Error::kind), and with the setting or name that was wrong.
 pub fn thrown(error: Error) -> JsValue {
     let message = match error {
         Error::Unknown { suggestion: None, .. } => format!("{error}; `catalogue()` has all names"),
         _ => error.to_string(),
     };
-    let object = with_code(code(&error), &message);
+    let object = with_kind(error.kind(), &message);
     match error {
         Error::Config { key, .. } => set(&object, "key", &key.into()),
+        Error::ManyTasks(_) => set(&object, "key", &"env".into()),
         Error::Unknown { name, suggestion, .. } => {
             set(&object, "unknownName", &name.into());
             set(&object, "suggestion", &suggestion.into());
@@ -41,12 +27,12 @@ pub fn thrown(error: Error) -> JsValue {
 
 /// An `Error` for a call that cannot be meant.
 pub fn misused(message: &str) -> JsValue {
-    with_code("config", message)
+    with_kind("config", message)
 }
 
-fn with_code(code: &str, message: &str) -> JsValue {
+fn with_kind(kind: &str, message: &str) -> JsValue {
     let object = JsValue::from(js_sys::Error::new(message));
-    set(&object, "code", &code.into());
+    set(&object, "kind", &kind.into());
     object
 }
 

@@ -8,8 +8,6 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use super::{Census, Counters, Executable, ScalarValue};
-use crate::backend::Buffer;
 use crate::program::{Footprint, Plan};
 use crate::{Error, Result, Shortage};
 
@@ -83,29 +81,5 @@ impl Budget {
             return Err(Error::Memory(Box::new(Shortage { largest, ..Shortage::new(all, Some(self.limit.get())) })));
         }
         Ok(self.lease(Purpose::Programs, footprint.own))
-    }
-}
-
-/// A program and the memory that it takes.
-pub(super) struct Leased {
-    pub inner: Box<dyn Executable>,
-    pub _lease: Lease,
-}
-
-impl Executable for Leased {
-    fn run(&mut self, args: &[Buffer], scalars: &[ScalarValue]) -> Result<()> {
-        self.inner.run(args, scalars)
-    }
-
-    fn counters(&self) -> Counters {
-        self.inner.counters()
-    }
-
-    fn census(&self) -> Census {
-        self.inner.census()
-    }
-
-    fn footprint(&self, plan: &Plan) -> Footprint {
-        self.inner.footprint(plan)
     }
 }

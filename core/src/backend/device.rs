@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::array::Array;
-use super::budget::{Budget, Leased, Purpose};
+use super::budget::{Budget, Purpose};
 #[cfg(not(target_arch = "wasm32"))]
 use super::ranks::Ranks;
-use super::{Backend, Buffer, Caps, Executable, Interrupt, Lease};
+use super::{Backend, Buffer, Caps, Census, Counters, Executable, Interrupt, Lease, ScalarValue};
 use crate::program::{Footprint, Plan};
 use crate::{DType, Error, Result, Shortage};
 
@@ -22,6 +22,30 @@ pub struct Device {
     budget: Rc<Budget>,
     #[cfg(not(target_arch = "wasm32"))]
     ranks: Option<Rc<dyn Ranks>>,
+}
+
+/// A program and the memory that it takes.
+struct Leased {
+    inner: Box<dyn Executable>,
+    _lease: Lease,
+}
+
+impl Executable for Leased {
+    fn run(&mut self, args: &[Buffer], scalars: &[ScalarValue]) -> Result<()> {
+        self.inner.run(args, scalars)
+    }
+
+    fn counters(&self) -> Counters {
+        self.inner.counters()
+    }
+
+    fn census(&self) -> Census {
+        self.inner.census()
+    }
+
+    fn footprint(&self, plan: &Plan) -> Footprint {
+        self.inner.footprint(plan)
+    }
 }
 
 static NEXT: AtomicU64 = AtomicU64::new(1);

@@ -4,10 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::engine::erased::{Erased, Typed};
-use super::engine::job::Job;
+use super::engine::job::{Block, Job};
 use super::engine::native_job::NativeJob;
 use super::fields::Fields;
 use super::{ActionSpace, Env, EnvSpec, Scene};
+use crate::backend::cpu::simd::isa::Isa;
 use crate::program::NativeCall;
 use crate::{Error, Result};
 
@@ -33,24 +34,17 @@ impl EnvDef {
         if let Some(problem) = spec_problem(&spec, state_len) {
             return Err(Error::Environment { name: spec.name.clone(), problem });
         }
-        Self::with_spec(Arc::new(env), spec).checked_tasks()
-    }
-
-    fn checked_tasks(self) -> Result<Self> {
-        match self.task_problem() {
-            Some(problem) => Err(Error::Environment { name: self.spec.name.clone(), problem }),
-            None => Ok(self),
+        let def = Self::with_spec(Arc::new(env), spec);
+        match def.task_problem() {
+            Some(problem) => Err(Error::Environment { name: def.spec.name.clone(), problem }),
+            None => Ok(def),
         }
     }
 
     /// Erases the type of an environment with a spec that can work.
     pub(super) fn with_spec<E: Env>(env: Arc<E>, spec: Arc<EnvSpec>) -> Self {
-        Self::of(Arc::new(Typed { env, spec: spec.clone() }), spec)
-    }
-
-    /// A handle to what has no type any more.
-    pub(super) fn of(env: Arc<dyn Erased>, spec: Arc<EnvSpec>) -> Self {
-        let state_len = env.state_len();
+        let env: Arc<dyn Erased> = Arc::new(Typed { env, spec: spec.clone() });
+        let state_len = <E::State<f64> as Fields<f64>>::N;
         let native = |job| Arc::new(NativeJob { env: env.clone(), spec: spec.clone(), state_len, job });
         let (reset, step) = (native(Job::Reset), native(Job::Step));
         Self { spec, state_len, env, reset, step }
@@ -111,6 +105,18 @@ impl EnvDef {
     #[must_use]
     pub fn step_block(&self) -> &Arc<dyn NativeCall> {
         &self.step
+    }
+
+    /// Does a job for a block of `lanes` environments.
+    pub(in crate::env) fn run(
+        &self,
+        isa: Isa,
+        job: Job<'_>,
+        lanes: usize,
+        inputs: &[&[f32]],
+        outputs: &mut [&mut [f32]],
+    ) {
+        Block::with(&self.spec, job, [lanes, self.state_len], inputs, outputs, |block| self.env.run(isa, block));
     }
 
     pub(super) fn expect(&self, op: &str, what: &str, got: usize, expected: usize) -> Result<()> {

@@ -2,8 +2,8 @@
 
 use std::ops::RangeInclusive;
 
-use super::builtin::{Given, parse};
-use super::{EnvDef, EnvSpec, Parameter, builtin};
+use super::builtin::Given;
+use super::{EnvDef, EnvSpec, Parameter};
 use crate::{Error, Result};
 
 /// Name of the parameter that every environment takes: steps of an episode at most.
@@ -87,31 +87,11 @@ pub(crate) fn time_limit(name: &str) -> Option<usize> {
     split(name)?.1.parse().ok()
 }
 
-/// The environment of that name: one of `others`, or a built-in one. Behind its name, and a colon, each takes
-/// `time_limit`.
-///
-/// # Errors
-/// As [`builtin`].
-pub fn find(name: &str, others: &[EnvDef]) -> Result<EnvDef> {
-    if let Some(env) = others.iter().find(|env| env.spec().name == name) {
-        return Ok(env.clone());
-    }
-    for env in others {
-        // A name that has parameters already goes on with a comma.
-        let own = env.spec().name.as_str();
-        let next = if own.contains(':') { ',' } else { ':' };
-        if let Some(text) = name.strip_prefix(own).and_then(|rest| rest.strip_prefix(next)) {
-            return parse(own, Some(text), &[parameter(env.spec().horizon)])?.limited(env.clone());
-        }
-    }
-    builtin(name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::backend::cpu::simd::isa::Isa;
-    use crate::env::{Lockstep, builtin_names};
+    use crate::env::{Lockstep, builtin, builtin_names, find};
 
     /// Steps of the shortest episode that the time limit ended, of some environments side by side.
     fn cut_after(env: &EnvDef) -> u32 {

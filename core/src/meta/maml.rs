@@ -159,6 +159,7 @@ macro_rules! registered {
         AlgorithmDef {
             uses: |key| Variant::$variant.uses(key),
             defaults: || MamlConfig::of(Variant::$variant).table(),
+            presets: crate::algo::presets!("maml/presets.toml"),
             ..AlgorithmDef::new::<MamlConfig>(Variant::$variant.name(), $line, Family::Gradients, |settings, spec| {
                 let config = MamlConfig::of(Variant::$variant).with(settings)?;
                 Ok(Box::new(Maml::new(Variant::$variant, &config, spec)?))

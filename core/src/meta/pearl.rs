@@ -48,6 +48,7 @@ use crate::{DType, Error, Result, Tensor};
 
 /// The entry of PEARL in the register.
 pub static PEARL: AlgorithmDef = AlgorithmDef {
+    presets: crate::algo::presets!("pearl/presets.toml"),
     small: config::SMALL,
     ..AlgorithmDef::new::<PearlConfig>(
         "pearl",

@@ -55,6 +55,7 @@ macro_rules! registered {
         AlgorithmDef {
             uses: |key| Rl2Variant::$variant.uses(key),
             defaults: || Rl2Config::of(Rl2Variant::$variant).table(),
+            presets: crate::algo::presets!("rl2/presets.toml"),
             ..AlgorithmDef::new::<Rl2Config>($name, $line, Family::Memory, |settings, spec| {
                 let config = Rl2Config::of(Rl2Variant::$variant).with(settings)?;
                 Ok(Box::new(Rl2::new(Rl2Variant::$variant, &config, spec)?))

@@ -53,7 +53,7 @@ impl Iteration<'_> {
         if let EnvPlace::Host(host) = self.place
             && !host.spec().task.is_empty()
         {
-            fail(Error::one_task(&host.spec().name));
+            fail(Error::ManyTasks(host.spec().name.clone()));
         }
         self.trial(cast, (None, None), key, amount, (room, lasting))
     }

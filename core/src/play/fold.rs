@@ -36,7 +36,7 @@ impl Iteration<'_> {
             }
             EnvPlace::Host(host) => {
                 if !host.spec().task.is_empty() {
-                    fail(Error::one_task(&host.spec().name));
+                    fail(Error::ManyTasks(host.spec().name.clone()));
                     return init.with(&init.flat());
                 }
                 let amount = Amount::Episodes(1);

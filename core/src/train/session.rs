@@ -14,7 +14,7 @@ mod warm_start;
 
 use std::sync::Arc;
 
-use self::restored::{Restored, restored};
+use self::restored::{Restored, Stack, restored};
 use self::seed_progress::SeedProgress;
 use self::trials::Trials;
 use crate::algo::{Metrics, StateEntry, Training, resized};
@@ -32,8 +32,6 @@ use crate::train::setup::Setup;
 use crate::train::setup::length::Length;
 use crate::train::setup::own::Own;
 use crate::{Device, Error, Program, Result, State};
-
-pub(in crate::train) use stacks::Stack;
 
 /// The named values of one iteration of one seed, in a fixed order. NaN stands for no value.
 pub type Row = Vec<(String, f64)>;

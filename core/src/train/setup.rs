@@ -10,7 +10,6 @@ mod setting;
 #[cfg(any(test, feature = "debug"))]
 pub(super) mod small;
 mod suited;
-mod without_comments;
 
 use std::rc::Rc;
 
@@ -321,6 +320,8 @@ mod tests {
     use crate::env::{EnvSpec, builtin};
     use crate::settings::Settings as _;
     use crate::train::presets;
+    #[cfg(feature = "gymnasium")]
+    use crate::train::{ALGORITHMS, Preset};
 
     fn layer(origin: &str, text: &str) -> Layer {
         Layer { origin: origin.to_owned(), settings: toml::from_str(text).unwrap() }
@@ -372,7 +373,6 @@ mod tests {
     }
 
     /// A built-in environment whose spaces are those of an environment of Gymnasium.
-    #[cfg(feature = "bodies")]
     fn like(name: &str) -> &'static str {
         match name.trim_start_matches("gymnasium:").split('-').next().unwrap() {
             "CartPole" => "cartpole",
@@ -389,7 +389,6 @@ mod tests {
 
     /// The place of a preset's environment; where that is none of the built-in ones, without what plays it.
     fn place(name: &str) -> EnvPlace {
-        #[cfg(feature = "bodies")]
         if name.starts_with("metaworld:") {
             let dims =
                 |count: usize, bound: f64| (0..count).map(|i| Dim::new(format!("x{i}"), -bound, bound)).collect();
@@ -397,7 +396,6 @@ mod tests {
             let spec = EnvSpec::new(name, dims(39, f64::INFINITY), action, 500).task(dims(2, 50.0));
             return EnvPlace::host(spec, |_| Err(Error::config("env", "it has only a spec")));
         }
-        #[cfg(feature = "bodies")]
         if name.starts_with("gymnasium:") {
             let spec = EnvSpec { name: name.to_owned(), ..builtin(like(name)).unwrap().spec().clone() };
             return EnvPlace::host(spec, |_| Err(Error::config("env", "it has only a spec")));
@@ -408,17 +406,21 @@ mod tests {
     #[test]
     fn every_preset_is_valid_for_its_environment() {
         let all = presets().unwrap();
-        // Every file is a preset; WebAssembly has no files.
-        #[cfg(all(feature = "bodies", feature = "gymnasium", not(target_arch = "wasm32")))]
-        for folder in ["", "/gymnasium", "/metaworld"] {
-            let folder = format!("{}/src/train/setup/presets{folder}", env!("CARGO_MANIFEST_DIR"));
-            for file in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|p| p.is_file()) {
-                let text = std::fs::read_to_string(&file).unwrap();
-                assert!(all.iter().any(|preset| preset.text == text), "{} is no preset", file.display());
+        // Every table of a room's file is a preset of one algorithm; WebAssembly has no keys for people.
+        #[cfg(feature = "gymnasium")]
+        for def in ALGORITHMS {
+            let file: Table = toml::from_str(def.presets).unwrap();
+            for table in file["preset"].as_array().unwrap() {
+                let of = table.get("algorithm").map_or(def.name, |name| name.as_str().unwrap());
+                let env = table["env"].as_array().map_or(&table["env"], |all| &all[0]);
+                let found = |p: &&Preset| p.algorithm == of && p.env == env.as_str().unwrap();
+                let preset = all.iter().find(found).unwrap_or_else(|| panic!("{of} has no preset for {env}"));
+                assert_eq!(toml::from_str::<Table>(preset.text).unwrap(), *table.as_table().unwrap());
+                assert!(cfg!(target_arch = "wasm32") || preset.origin.len() > 12, "{}", preset.name);
             }
         }
         for p in all {
-            let setup = Setup::resolve(p.algorithm, place(p.env), &[0], None, &[]).unwrap();
+            let setup = Setup::resolve(p.algorithm, place(&p.env), &[0], None, &[]).unwrap();
             assert_eq!((setup.preset, setup.steps), (Some(p.name), p.steps));
             for setting in &setup.settings {
                 let from_preset = p.settings.contains_key(&setting.key);
@@ -428,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg(all(feature = "bodies", feature = "gymnasium"))]
+    #[cfg(feature = "gymnasium")]
     fn environments_of_gymnasium_have_presets_by_their_id() {
         let named = |name: &str| {
             let spec = EnvSpec { name: name.to_owned(), ..builtin("pendulum").unwrap().spec().clone() };

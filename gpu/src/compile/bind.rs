@@ -5,26 +5,8 @@ use quickstudy_core::program::{Kernel, Place, Plan, is_view};
 use quickstudy_core::tensor::op::Scan;
 use quickstudy_core::tensor::{Graph, NodeId};
 
-use super::pack::Key;
-use super::{Home, Write, fault};
+use super::spot::{Home, Spot, Write, fault};
 use crate::wgsl::{Leaf, Memory, Words};
-
-/// The place of a value: a buffer, or a part of one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Spot {
-    /// The buffer.
-    pub home: Home,
-    /// Its first word there.
-    pub first: usize,
-    /// The key of the value and its number of words, if it has a buffer of the program's own for itself.
-    pub key: Option<(Key, usize)>,
-}
-
-impl Spot {
-    fn arg(i: usize) -> Spot {
-        Spot { home: Home::Arg(i), first: 0, key: None }
-    }
-}
 
 /// A schedule in its surroundings.
 pub(super) struct Frame<'a> {

@@ -7,9 +7,9 @@ use quickstudy_core::program::{Kernel, KernelSchedule, Place};
 use quickstudy_core::tensor::op::Scan;
 use quickstudy_core::tensor::{NodeId, Op};
 
-use super::bind::{Bindings, Frame, Spot, root};
-use super::pack::Key;
-use super::{Compiler, Home, Number, Step, fault};
+use super::bind::{Bindings, Frame, root};
+use super::spot::{Home, Key, Spot, fault};
+use super::{Compiler, Number, Step};
 use crate::wgsl::{self, Leaf, RowLoop};
 
 /// A loop of a plan.

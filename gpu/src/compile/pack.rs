@@ -2,35 +2,7 @@
 
 use std::collections::HashMap;
 
-use quickstudy_core::program::{Kernel, KernelSchedule};
-
-use super::Home;
-use super::bind::Spot;
-
-/// Names a value in the program's own memory, by the same key in every compilation of the same plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Key {
-    /// A temporary of the schedule at that address.
-    Slot(usize, usize),
-    /// A carry of the loop at that address.
-    Carry(usize, usize),
-    /// A stacked output of the loop at that address.
-    Row(usize, usize),
-}
-
-impl Key {
-    pub fn slot(schedule: &KernelSchedule, i: usize) -> Key {
-        Key::Slot(std::ptr::from_ref(schedule).addr(), i)
-    }
-
-    pub fn carry(kernel: &Kernel, i: usize) -> Key {
-        Key::Carry(std::ptr::from_ref(kernel).addr(), i)
-    }
-
-    pub fn row(kernel: &Kernel, i: usize) -> Key {
-        Key::Row(std::ptr::from_ref(kernel).addr(), i)
-    }
-}
+use super::spot::{Home, Key, Spot};
 
 /// Which values share a buffer: the program's own first buffers.
 #[derive(Debug, Default)]

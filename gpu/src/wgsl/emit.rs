@@ -4,25 +4,12 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
 use quickstudy_core::program::is_view;
-use quickstudy_core::tensor::{Binary, Graph, NodeId, Op};
+use quickstudy_core::tensor::{Binary, Graph, NodeId, Op, Unary};
 use quickstudy_core::{DType, Error, Result};
 
-use super::Words;
 use super::index::{Ix, groups};
+use super::memory::{Leaf, Words};
 use super::scalar::{binary, number, unary};
-
-/// Where a value that is not computed comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Leaf {
-    /// A bound buffer.
-    Buffer(Words),
-    /// The row of another value that belongs to the current step of the loop at that level.
-    Row(NodeId, usize),
-    /// The current step of the loop at that level.
-    Step(usize),
-    /// This row's elements in an array of that name.
-    Private(String),
-}
 
 /// Expressions whose values are known inside of a block.
 #[derive(Default)]
@@ -453,6 +440,16 @@ impl<'a> Emitter<'a> {
             Op::MatMul { .. } => self.product(id, at),
             op => self.fault(id, &format!("({}) is no expression", op.name())),
         }
+    }
+
+    /// The two values whose difference a sum is, if one of its terms is only known negated.
+    fn difference(&self, a: NodeId, b: NodeId) -> Option<(NodeId, NodeId)> {
+        let negated = |id: NodeId| {
+            let node = &self.graph.nodes[id as usize];
+            let known = self.leaves.contains_key(&id) || !(self.computed.contains(&id) || self.in_call(node.scope));
+            (node.op == Op::Unary(Unary::Neg) && !known).then(|| node.src[0])
+        };
+        negated(b).map(|y| (a, y)).or_else(|| negated(a).map(|y| (b, y)))
     }
 
     pub(super) fn in_call(&self, scope: u32) -> bool {

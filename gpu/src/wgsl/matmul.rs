@@ -6,15 +6,25 @@ use quickstudy_core::tensor::NodeId;
 
 use super::emit::Emitter;
 use super::index::Ix;
-use super::{Code, GROUP, Memory, after, partial, split, tiled};
-use crate::compile::KernelLimits;
+use super::memory::Memory;
+use super::results::{Code, GROUP, after, partial};
+use super::split;
+use crate::limits::KernelLimits;
 
 /// Rows and columns of an invocation's block.
 pub(super) const BLOCK: usize = 4;
+/// Steps of the summed axis that are in workgroup memory, of tiles.
+pub(super) const DEPTH: usize = 16;
 /// Invocations that fill a GPU.
 const ENOUGH: usize = 65_536;
 /// The shortest slice of a sum.
 const SHORTEST: usize = 256;
+
+/// Rows and columns of a workgroup's tile, if the product is large enough for one.
+fn tile(m: usize, n: usize, k: usize) -> Option<(usize, usize)> {
+    let large = m >= 64 && n >= 32 && k >= DEPTH;
+    large.then_some(if n <= 32 { (128, 32) } else { (64, 64) })
+}
 
 /// How the work of a product is divided.
 #[derive(Debug)]
@@ -43,10 +53,10 @@ impl MatMulWork {
         let (m, n) = (shape[shape.len() - 2], shape[shape.len() - 1]);
         let k = emitter.contracted(node);
         let results: usize = shape.iter().product();
-        let tile = if limits.tiled { tiled::size(m, n, k) } else { None };
+        let tile = if limits.tiled { tile(m, n, k) } else { None };
         let mut work = MatMulWork { node, shape, m, n, k, slices: 1, each: k, tile };
         // More parts than the plan has counted where one invocation may not do it all.
-        let least = split::least(k, limits.trips.saturating_mul(if tile.is_some() { tiled::DEPTH } else { 1 }));
+        let least = split::least(k, limits.trips.saturating_mul(if tile.is_some() { DEPTH } else { 1 }));
         if is_long_product(results, k) || least > 1 {
             let invocations = work.blocks().iter().product::<usize>() * if tile.is_some() { GROUP } else { 1 };
             // Tiles wait at barriers: more of them hide that.
@@ -90,9 +100,6 @@ impl MatMulWork {
 }
 
 pub(super) fn emit(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory, work: &MatMulWork) -> Code {
-    if let Some(tile) = work.tile {
-        return tiled::emit(emitter, kernel, memory, work, tile);
-    }
     let (rows, columns) = (BLOCK.min(work.m), BLOCK.min(work.n));
     let blocks = work.blocks();
     let items: usize = blocks.iter().product();

@@ -7,8 +7,10 @@ use quickstudy_core::tensor::{Graph, NodeId, Op};
 
 use super::emit::Emitter;
 use super::index::Ix;
-use super::{Code, GROUP, Memory, after, partial, split};
-use crate::compile::KernelLimits;
+use super::memory::Memory;
+use super::results::{Code, GROUP, after, partial};
+use super::split;
+use crate::limits::KernelLimits;
 
 /// Elements that one invocation sums by itself.
 const SERIAL: usize = 32;

@@ -11,7 +11,8 @@ use quickstudy_core::{DType, Error, Result};
 
 use super::emit::Emitter;
 use super::index::Ix;
-use super::{Memory, Shader, Words, assemble, spread};
+use super::memory::{Memory, Words};
+use super::{Shader, assemble, spread};
 
 /// Invocations of a workgroup: few, because each has much to do.
 const GROUP: usize = 64;

@@ -1,9 +1,7 @@
 //! Scalar operations as expressions.
 
 use quickstudy_core::DType;
-use quickstudy_core::tensor::{Binary, NodeId, Op, Unary};
-
-use super::emit::Emitter;
+use quickstudy_core::tensor::{Binary, Unary};
 
 /// A number of the graph. What a shader compiler may not write as a constant comes by way of a run-time zero.
 pub(crate) fn number(bits: u64, dtype: DType) -> String {
@@ -53,18 +51,6 @@ pub(super) fn binary(op: Binary, x: &str, y: &str) -> String {
         Binary::Xor => format!("{x} ^ {y}"),
         Binary::Shl => format!("{x} << ({y} & 31u)"),
         Binary::Shr => format!("{x} >> ({y} & 31u)"),
-    }
-}
-
-impl Emitter<'_> {
-    /// The two values whose difference a sum is, if one of its terms is only known negated.
-    pub(super) fn difference(&self, a: NodeId, b: NodeId) -> Option<(NodeId, NodeId)> {
-        let negated = |id: NodeId| {
-            let node = &self.graph.nodes[id as usize];
-            let known = self.leaves.contains_key(&id) || !(self.computed.contains(&id) || self.in_call(node.scope));
-            (node.op == Op::Unary(Unary::Neg) && !known).then(|| node.src[0])
-        };
-        negated(b).map(|y| (a, y)).or_else(|| negated(a).map(|y| (b, y)))
     }
 }
 

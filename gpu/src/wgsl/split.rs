@@ -9,7 +9,8 @@ use quickstudy_core::tensor::NodeId;
 
 use super::emit::Emitter;
 use super::index::Ix;
-use super::{Code, GROUP, Memory, after};
+use super::memory::Memory;
+use super::results::{Code, GROUP, after};
 
 /// Results of a workgroup: neighbours, so that their partial results are read together.
 const WIDTH: usize = 16;

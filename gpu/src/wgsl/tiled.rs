@@ -10,17 +10,9 @@ use quickstudy_core::tensor::Op;
 
 use super::emit::Emitter;
 use super::index::Ix;
-use super::matmul::{BLOCK, MatMulWork};
-use super::{Code, DIMENSION, GROUP, Memory};
-
-/// Steps of the summed axis that are in workgroup memory.
-pub(super) const DEPTH: usize = 16;
-
-/// Rows and columns of a tile, if the product is large enough.
-pub(super) fn size(m: usize, n: usize, k: usize) -> Option<(usize, usize)> {
-    let large = m >= 64 && n >= 32 && k >= DEPTH;
-    large.then_some(if n <= 32 { (128, 32) } else { (64, 64) })
-}
+use super::matmul::{BLOCK, DEPTH, MatMulWork};
+use super::memory::Memory;
+use super::results::{Code, DIMENSION, GROUP};
 
 /// A load by an invocation, in each step of the summed axis, from an operand: four neighbours along the free axis.
 struct TileLoad {

@@ -6,8 +6,7 @@ use quickstudy_core::meta::Performance;
 use serde::Serialize;
 
 /// A line of `adapt --json`.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum AdaptLine {
     /// The first line: the policy, and the tasks that it adapts to.
@@ -96,8 +95,7 @@ pub(crate) enum AdaptLine {
 }
 
 /// A policy that adapts, and its tasks.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 pub(crate) struct Adapted {
     /// Snapshot file
     pub path: String,
@@ -120,8 +118,7 @@ pub(crate) struct Adapted {
 }
 
 /// A mean return over tasks, with its interval.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 pub(crate) struct Returns {
     /// Mean return over the tasks
     pub return_mean: Option<f64>,

@@ -4,8 +4,7 @@ use serde::Serialize;
 use toml::Table;
 
 /// A line of `bench --json`.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum BenchLine {
     /// The first line: where it is measured.
@@ -48,7 +47,7 @@ pub(crate) enum BenchLine {
         /// Name of the line in the table
         name: String,
         /// Settings over those of the preset
-        #[cfg_attr(test, schemars(with = "serde_json::Map<String, serde_json::Value>"))]
+        #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
         settings: Table,
         /// Device that it ran on
         device: String,

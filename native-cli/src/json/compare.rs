@@ -3,8 +3,7 @@
 use serde::Serialize;
 
 /// A line of `compare --json`.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum CompareLine {
     /// The first line: what is compared.
@@ -91,8 +90,7 @@ pub(crate) enum CompareLine {
 }
 
 /// A number of a comparison.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 pub(crate) struct FigureLine {
     /// `raw` for scores as they are, or `normalised`
     pub scale: String,

@@ -3,8 +3,7 @@
 use serde::Serialize;
 
 /// A line of `devices --json`.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum DevicesLine {
     /// The first line: how many devices there are.

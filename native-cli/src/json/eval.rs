@@ -6,8 +6,7 @@ use quickstudy_core::train::Episode;
 use serde::Serialize;
 
 /// A line of `eval --json`.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum EvalLine {
     /// The first line: what is done with each policy.
@@ -67,8 +66,7 @@ pub(crate) enum EvalLine {
 }
 
 /// Episodes of a policy, in numbers.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 pub(crate) struct Played {
     /// Episodes played
     pub episodes: usize,

@@ -7,8 +7,7 @@ use quickstudy_core::train::Preset;
 use serde::Serialize;
 
 /// A line of `list --json`.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum ListLine {
     /// The first line: what follows.
@@ -64,7 +63,7 @@ pub(crate) enum ListLine {
         /// Key for `--set` and files
         key: String,
         /// Value where nobody sets it; none where it has none
-        #[cfg_attr(test, schemars(with = "serde_json::Value"))]
+        #[schemars(with = "serde_json::Value")]
         default: Option<toml::Value>,
         /// Its effect
         meaning: String,
@@ -81,8 +80,7 @@ pub(crate) enum ListLine {
 }
 
 /// A number of an observation, an action or a task.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 pub(crate) struct Number {
     /// Its name
     pub name: String,
@@ -93,8 +91,7 @@ pub(crate) struct Number {
 }
 
 /// The actions of an environment: vectors of numbers, one choice, or several at once.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum Actions {
     /// One of several choices.
@@ -115,8 +112,7 @@ pub(crate) enum Actions {
 }
 
 /// One of several choices at once.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 pub(crate) struct NamedChoice {
     /// Its name
     pub name: String,
@@ -125,8 +121,7 @@ pub(crate) struct NamedChoice {
 }
 
 /// A parameter that the name of an environment takes.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 pub(crate) struct NameParameter {
     /// Its name
     pub name: String,
@@ -190,15 +185,10 @@ impl ListLine {
         }
     }
 
-    /// The line of a preset, whose numbers are from `origin`.
-    pub(crate) fn preset(preset: &Preset, origin: String) -> Self {
-        Self::Preset {
-            name: preset.name.clone(),
-            algorithm: preset.algorithm.to_owned(),
-            environment: preset.env.to_owned(),
-            steps: preset.steps,
-            origin,
-        }
+    /// The line of a preset.
+    pub(crate) fn preset(preset: Preset) -> Self {
+        let Preset { name, algorithm, env: environment, origin, steps, .. } = preset;
+        Self::Preset { name, algorithm: algorithm.to_owned(), environment, steps, origin }
     }
 
     /// The lines of the settings of an algorithm.

@@ -1,4 +1,4 @@
-//! The schema of the lines and the page about them, which are made from their types.
+//! The schema of the lines, which is made from their types.
 
 use super::adapt::AdaptLine;
 use super::bench::BenchLine;
@@ -14,7 +14,6 @@ use super::{CommonLine, VERSION};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
-use std::path::PathBuf;
 
 /// Makes the schemas of the types of lines of a verb.
 type Types = fn() -> Vec<Value>;
@@ -36,8 +35,9 @@ const VERBS: [(&str, Types); 10] = [
 /// The schema of each variant.
 fn types<T: JsonSchema>() -> Vec<Value> {
     let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| settings.inline_subschemas = true);
-    let mut schema = serde_json::to_value(settings.into_generator().into_root_schema_for::<T>()).unwrap();
-    let Value::Array(mut variants) = schema["oneOf"].take() else { panic!("no enum: {schema}") };
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    // All types of lines are enums.
+    let mut variants = schema.get_mut("oneOf").and_then(Value::as_array_mut).map(std::mem::take).unwrap_or_default();
     variants.iter_mut().for_each(strict);
     variants
 }
@@ -62,10 +62,12 @@ fn strict(schema: &mut Value) {
 
 /// The name of a type of lines.
 fn name(of: &Value) -> &str {
-    of["properties"]["type"]["const"].as_str().unwrap()
+    of["properties"]["type"]["const"].as_str().unwrap_or_default()
 }
 
-fn schema() -> Value {
+/// The schema of all lines, by verb in `$defs`.
+#[must_use]
+pub(crate) fn schema() -> Value {
     let common: Map<String, Value> =
         types::<CommonLine>().into_iter().map(|one| (name(&one).to_owned(), one)).collect();
     let references: Vec<Value> = common.keys().map(|name| json!({"$ref": format!("#/$defs/{name}")})).collect();
@@ -83,97 +85,96 @@ fn schema() -> Value {
     })
 }
 
-/// The kinds of a value in words.
-fn kinds(of: &Value) -> String {
-    let one = |word: &str| match word {
-        "integer" => "whole number".to_owned(),
-        "null" => "`null`".to_owned(),
-        "array" => format!("list of {}s", kinds(&of["items"])),
-        word => word.to_owned(),
-    };
-    match &of["type"] {
-        Value::String(word) => one(word),
-        Value::Array(words) => words.iter().map(|word| one(word.as_str().unwrap())).collect::<Vec<_>>().join(" or "),
-        _ if of.get("oneOf").is_some() => "object".to_owned(),
-        _ => "any".to_owned(),
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Rows of a table: the keys of an object, and those of objects below it.
-fn rows(of: &Value, path: &str, out: &mut String) {
-    let order = of["required"].as_array().cloned().unwrap_or_default();
-    for key in order.iter().filter_map(Value::as_str).filter(|key| *key != "type") {
-        let value = &of["properties"][key];
-        let meaning = value["description"].as_str().or(value["const"].as_str()).unwrap_or_default().replace('\n', " ");
-        *out += &format!("| `{path}{key}` | {} | {meaning} |\n", kinds(value));
-        let below = if value["items"].is_object() { &value["items"] } else { value };
-        rows(below, &format!("{path}{key}."), out);
-        for variant in below["oneOf"].as_array().into_iter().flatten() {
-            rows(variant, &format!("{path}{key}."), out);
+    /// The kinds of a value in words.
+    fn kinds(of: &Value) -> String {
+        let one = |word: &str| match word {
+            "integer" => "whole number".to_owned(),
+            "null" => "`null`".to_owned(),
+            "array" => format!("list of {}s", kinds(&of["items"])),
+            word => word.to_owned(),
+        };
+        match &of["type"] {
+            Value::String(word) => one(word),
+            Value::Array(words) => {
+                words.iter().map(|word| one(word.as_str().unwrap())).collect::<Vec<_>>().join(" or ")
+            }
+            _ if of.get("oneOf").is_some() => "object".to_owned(),
+            _ => "any".to_owned(),
         }
     }
-}
 
-/// The tables of the page.
-fn tables() -> String {
-    let table = |one: &Value, out: &mut String| {
-        let about = one["description"].as_str().unwrap().replace('\n', " ");
-        *out += &format!("\n`{}`: {about}\n\n| key | value | meaning |\n|---|---|---|\n", name(one));
-        rows(one, "", out);
-    };
-    let mut out = "\n## All verbs\n".to_owned();
-    types::<CommonLine>().iter().for_each(|one| table(one, &mut out));
-    for (verb, types) in VERBS {
-        out += &format!("\n## {verb}\n");
-        types().iter().for_each(|one| table(one, &mut out));
+    /// Rows of a table: the keys of an object, and those of objects below it.
+    fn rows(of: &Value, path: &str, out: &mut String) {
+        let order = of["required"].as_array().cloned().unwrap_or_default();
+        for key in order.iter().filter_map(Value::as_str).filter(|key| *key != "type") {
+            let value = &of["properties"][key];
+            let meaning =
+                value["description"].as_str().or(value["const"].as_str()).unwrap_or_default().replace('\n', " ");
+            *out += &format!("| `{path}{key}` | {} | {meaning} |\n", kinds(value));
+            let below = if value["items"].is_object() { &value["items"] } else { value };
+            rows(below, &format!("{path}{key}."), out);
+            for variant in below["oneOf"].as_array().into_iter().flatten() {
+                rows(variant, &format!("{path}{key}."), out);
+            }
+        }
     }
-    out + "\n"
-}
 
-/// A page with the tables between its marks.
-fn with_tables(page: &str) -> String {
-    const MARKS: [&str; 2] = ["<!-- tables -->\n", "<!-- end of the tables -->"];
-    let [begin, end] = MARKS.map(|mark| page.find(mark).unwrap());
-    format!("{}{}{}", &page[..begin + MARKS[0].len()], tables(), &page[end..])
-}
+    /// The tables of the page.
+    fn tables() -> String {
+        let table = |one: &Value, out: &mut String| {
+            let about = one["description"].as_str().unwrap().replace('\n', " ");
+            *out += &format!("\n`{}`: {about}\n\n| key | value | meaning |\n|---|---|---|\n", name(one));
+            rows(one, "", out);
+        };
+        let mut out = "\n## All verbs\n".to_owned();
+        types::<CommonLine>().iter().for_each(|one| table(one, &mut out));
+        for (verb, types) in VERBS {
+            out += &format!("\n## {verb}\n");
+            types().iter().for_each(|one| table(one, &mut out));
+        }
+        out + "\n"
+    }
 
-fn document(name: &str) -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "../docs", name].iter().collect()
-}
+    /// A page with the tables between its marks.
+    fn with_tables(page: &str) -> String {
+        const MARKS: [&str; 2] = ["<!-- tables -->\n", "<!-- end of the tables -->"];
+        let [begin, end] = MARKS.map(|mark| page.find(mark).unwrap());
+        format!("{}{}{}", &page[..begin + MARKS[0].len()], tables(), &page[end..])
+    }
 
-#[test]
-fn the_schema_and_the_page_are_those_of_the_types() {
-    let page = std::fs::read_to_string(document("json.md")).unwrap();
-    let new = [
-        ("json.schema.json", serde_json::to_string_pretty(&schema()).unwrap() + "\n"),
-        ("json.md", with_tables(&page)),
-    ];
-    for (name, new) in new {
-        let there = std::fs::read_to_string(document(name)).unwrap_or_default();
+    #[test]
+    fn the_page_has_the_tables_of_the_types() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/json.md");
+        let there = std::fs::read_to_string(page).unwrap();
+        let new = with_tables(&there);
         if std::env::var("QUICKSTUDY_WRITE").is_ok() {
-            std::fs::write(document(name), new).unwrap();
+            std::fs::write(page, new).unwrap();
         } else {
             let how = "QUICKSTUDY_WRITE=1 cargo test -p quickstudy --lib json::schema";
-            assert!(there == new, "docs/{name} is out of date; `{how}` writes it again");
+            assert!(there == new, "docs/json.md is out of date; `{how}` writes it again");
         }
     }
-}
 
-#[test]
-fn each_verb_has_types_of_its_own_names_and_one_of_them_begins() {
-    for (verb, types) in VERBS {
-        let types = types();
-        let mut names: Vec<&str> = types.iter().map(name).chain(["file", "note"]).collect();
-        names.sort_unstable();
-        assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{verb}: {names:?}");
-        let versions = types.iter().filter(|one| one["properties"].get("version").is_some()).count();
-        assert!(versions == 1 + usize::from(verb == "adapt"), "{verb} has {versions} first lines");
+    #[test]
+    fn each_verb_has_types_of_its_own_names_and_one_of_them_begins() {
+        for (verb, types) in VERBS {
+            let types = types();
+            let mut names: Vec<&str> = types.iter().map(name).chain(["file", "note", "error"]).collect();
+            names.sort_unstable();
+            assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{verb}: {names:?}");
+            let versions = types.iter().filter(|one| one["properties"].get("version").is_some()).count();
+            assert!(versions == 1 + usize::from(verb == "adapt"), "{verb} has {versions} first lines");
+        }
     }
-}
 
-#[test]
-fn numbers_that_are_none_are_null() {
-    let line = EvalLine::summary("a", "b", "runs", &[f64::INFINITY, f64::NAN], 2);
-    let line: Value = serde_json::from_str(&super::text(&line).unwrap()).unwrap();
-    assert_eq!((&line["mean"], &line["lowest"], &line["type"]), (&Value::Null, &Value::Null, &json!("summary")));
+    #[test]
+    fn numbers_that_are_none_are_null() {
+        let line = EvalLine::summary("a", "b", "runs", &[f64::INFINITY, f64::NAN], 2);
+        let line: Value = serde_json::from_str(&crate::json::text(&line).unwrap()).unwrap();
+        assert_eq!((&line["mean"], &line["lowest"], &line["type"]), (&Value::Null, &Value::Null, &json!("summary")));
+    }
 }

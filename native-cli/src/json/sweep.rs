@@ -5,8 +5,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// A line of `sweep --json`.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum SweepLine {
     /// The first line: what is swept.

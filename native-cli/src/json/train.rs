@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// A line of `train --json`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum TrainLine {
     /// The first line.

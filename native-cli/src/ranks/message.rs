@@ -78,7 +78,7 @@ impl From<Ending> for JobEnd {
         match ending {
             Ending::Finished => Self::Finished,
             Ending::Stopped => Self::Stopped,
-            Ending::Failed(code, message, hint) => Self::Failed(Stop { code, message, hint, lost: false }),
+            Ending::Failed(code, message, hint) => Self::Failed(Stop { code, hint, ..Stop::failure(message) }),
         }
     }
 }

@@ -128,11 +128,11 @@ impl Plan {
 /// it takes, and algorithms that take the environment. None if the refusal is not about the environment, or nothing
 /// else fits either.
 fn instead(error: &Error, algorithm: &AlgorithmDef, env: &EnvSpec, layers: &[Layer]) -> Option<String> {
-    let Error::Config { key, problem, .. } = error else { return None };
-    if !problem.contains(&format!("`{}`", env.name)) {
+    let Error::Config { key, .. } = error else { return None };
+    let settings: Table = layers.iter().flat_map(|layer| layer.settings.clone()).collect();
+    if algorithm.fit(&settings, env).is_ok() {
         return None;
     }
-    let settings: Table = layers.iter().flat_map(|layer| layer.settings.clone()).collect();
     let takes = |name: &&str| register::environment(name).is_ok_and(|env| algorithm.fit(&settings, env.spec()).is_ok());
     let environments: Vec<&str> = register::environment_names().into_iter().filter(takes).collect();
     // With another algorithm, its settings would be others.

@@ -3,7 +3,7 @@
 
 use crate::folder::{self, file, provenance, segments};
 use crate::machine::device::Reopen;
-use crate::outcome::{self, NON_FINITE, Stop};
+use crate::outcome::{self, LOST, NON_FINITE, Stop};
 use crate::ranks::{self, Team};
 use crate::settings::keep_snapshots::Keep;
 use crate::settings::register;
@@ -67,7 +67,7 @@ impl RecordedSession {
                     }
                     continue;
                 }
-                Err(stop) if stop.lost && in_vain < 2 => stop,
+                Err(stop) if stop.kind == LOST && in_vain < 2 => stop,
                 // Debug mode has named the operation already, and would name the same one again.
                 Err(stop) if self.debug && stop.code == NON_FINITE => {
                     return Err(stop.hint("the last snapshot is intact"));

@@ -3,9 +3,8 @@
 use crate::folder::{self, Begun, RunFolder, default_name, file, links, provenance};
 use crate::json::train::TrainLine;
 use crate::machine::device::time_of_training;
-use crate::outcome::Stop;
+use crate::outcome::{EXISTS, Stop};
 use crate::settings::keep_snapshots::Keep;
-use crate::settings::preset_origin::origin;
 use crate::settings::request::Plan;
 use crate::terminal::activity::{self, Work};
 use crate::terminal::output::{self, say};
@@ -62,7 +61,7 @@ pub(crate) fn start(args: &TrainArgs) -> Result<(), Stop> {
     from.iter().for_each(|path| say(&format!("begins with the parameters of {}", path.display())));
     let (algorithm, env) = (plan.setup.algorithm.name, &plan.setup.env.spec().name);
     match preset(algorithm, env)?.filter(|preset| plan.setup.preset.as_ref() == Some(&preset.name)) {
-        Some(preset) => say(&format!("preset {}: {}", preset.name, origin(preset.text))),
+        Some(preset) => say(&format!("preset {}: {}", preset.name, preset.origin)),
         None => {
             say(&format!("no preset of {algorithm} is for {env}: what nobody sets has the defaults of {algorithm}"))
         }
@@ -104,7 +103,7 @@ fn open_folders(args: &TrainArgs, setup: &Setup) -> Result<Vec<RunFolder>, Stop>
         (Some(out), [_]) => Begun::default().add(out, RunFolder::create),
         (Some(out), seeds) => {
             let all = quote::shell_quote(out);
-            let hint = |stop: Stop| match stop.message.ends_with("already holds a run") {
+            let hint = |stop: Stop| match stop.kind == EXISTS {
                 true => {
                     stop.hint(format!("continue all with `quickstudy train --resume {all}`, or choose another --out"))
                 }

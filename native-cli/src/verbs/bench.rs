@@ -160,7 +160,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Stop> {
         let of = |preset: &Preset| args.algorithm.as_ref().is_none_or(|name| name == preset.algorithm);
         // Others need Python, so that they are measured if they are named.
         let can = |preset: &Preset| preset.is_builtin() || args.env.is_some();
-        learning(&device, args, &|preset| can(preset) && chosen(preset.env) && of(preset))?;
+        learning(&device, args, &|preset| can(preset) && chosen(&preset.env) && of(preset))?;
     }
     Ok(())
 }
@@ -405,7 +405,7 @@ fn learning(device: &Device, args: &BenchArgs, chosen: &dyn Fn(&Preset) -> bool)
     ));
     for preset in presets {
         let start = Instant::now();
-        let setup = Setup::resolve(preset.algorithm, register::environment(preset.env)?, seeds, None, &[])?;
+        let setup = Setup::resolve(preset.algorithm, register::environment(&preset.env)?, seeds, None, &[])?;
         let mut session = Session::new(device, &setup)?;
         while !session.done() {
             step(&mut session)?;

@@ -108,6 +108,9 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Stop> {
         return Err(Stop::user(format!("--resamples {}: at most {RESAMPLES}", args.resamples)));
     }
     // Standard output carries the tables for people, unless it is asked for as a file.
+    if args.json {
+        output::take_json();
+    }
     let streamed = out.is_none() && (format != ReportFormat::Text || args.out.is_some());
     output::reserve(streamed.then_some(Path::new("-")))?;
     output::spare_runs(out, args.force)?;

@@ -3,7 +3,7 @@
 use crate::files::reading;
 use crate::folder::{self, file, segments};
 use crate::onnx::model;
-use crate::outcome::Stop;
+use crate::outcome::{EXISTS, Stop};
 use crate::pictures::format::expect_extension;
 use crate::settings::register;
 use crate::terminal::output::{self, say};
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<(), Stop> {
     output::reserve([&*args.out])?;
     if args.out.is_file() && !args.force && !output::is_stdout(&args.out) {
         let message = format!("{} is there already", args.out.display());
-        return Err(Stop::user(message).hint("--force replaces it"));
+        return Err(Stop { kind: EXISTS, ..Stop::user(message).hint("--force replaces it") });
     }
     output::spare_runs([&*args.out], args.force)?;
     let bytes = match format {

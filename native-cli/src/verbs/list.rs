@@ -2,17 +2,18 @@
 
 use crate::json::VERSION;
 use crate::json::list::ListLine;
+use crate::json::schema::schema;
 use crate::outcome::Stop;
-use crate::settings::preset_origin::origin;
 use crate::settings::register;
 use crate::terminal::json_args::JsonArgs;
-use crate::terminal::output::say;
+use crate::terminal::output::{self, say};
 use crate::text::numbers::short_count;
 use crate::text::program;
 use clap::ValueEnum as _;
 use quickstudy_core::algo::AlgorithmDef;
 use quickstudy_core::env::{ActionSpace, Choice, Dim, TIME_LIMIT, builtin_parameters};
 use quickstudy_core::train::presets;
+use std::path::Path;
 
 /// Arguments of `quickstudy list`.
 #[derive(Debug, clap::Args)]
@@ -35,6 +36,9 @@ pub(crate) struct ListArgs {
         hide_possible_values = true
     )]
     pub algorithm: Option<String>,
+    /// Print the JSON Schema of the lines that --json writes, by verb
+    #[arg(long, conflicts_with_all = ["part", "json"])]
+    pub json_schema: bool,
     /// Results as lines of JSON
     #[command(flatten)]
     pub json: JsonArgs,
@@ -60,6 +64,9 @@ pub(crate) enum ListPart {
 /// Runs the verb.
 pub(crate) fn run(args: &ListArgs) -> Result<(), Stop> {
     args.json.reserve([])?;
+    if args.json_schema {
+        return output::write(Path::new("-"), format!("{:#}\n", schema()).as_bytes());
+    }
     let found = match (&args.algorithm, args.part) {
         (None, part) => lines(part)?,
         (Some(algorithm), Some(ListPart::Settings)) => settings(algorithm)?,
@@ -92,7 +99,7 @@ fn results(args: &ListArgs) -> Result<Vec<ListLine>, Stop> {
                 }
             }
             ListPart::Presets => {
-                lines.extend(presets()?.iter().map(|preset| ListLine::preset(preset, origin(preset.text))));
+                lines.extend(presets()?.into_iter().map(ListLine::preset));
             }
             ListPart::Settings => {
                 let asked = |def: &&AlgorithmDef| args.algorithm.as_ref().is_none_or(|name| def.name == name);
@@ -180,7 +187,7 @@ fn section(part: ListPart) -> Result<Vec<String>, Stop> {
                 if preset.name.chars().count() > LONG_NAME {
                     out.push(std::mem::take(&mut name));
                 }
-                out.extend(row(name, steps, origin(preset.text)));
+                out.extend(row(name, steps, preset.origin));
             }
             out.push("those with a version are for Gymnasium's: --env gymnasium:CartPole-v1".to_owned());
         }
@@ -360,5 +367,15 @@ mod tests {
         assert_eq!(line(&["a", "b"]), "a of 2: off, on; b of 2: off, on");
         assert_eq!(line(&["lamp", "fan", "bell"]), "lamp of 2, fan of 2, bell of 2");
         assert_eq!(line(&["a", "b", "c", "d", "e"]), "5: a of 2 … e of 2");
+    }
+
+    #[test]
+    fn each_preset_says_where_its_numbers_are_from() {
+        for preset in presets().unwrap() {
+            let origin = preset.origin;
+            let count = |bracket: char| origin.matches(bracket).count();
+            assert_eq!(count('('), count(')'), "{}: {origin}", preset.name);
+            assert!(!origin.ends_with([':', ',', ';', '(']) && origin.len() > 12, "{}: {origin}", preset.name);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! `--json`: what each verb writes to standard output, by the schema of `docs/json.schema.json`.
+//! `--json`: what each verb writes to standard output, by the schema that `list --json-schema` prints.
 
 use crate::{expect_user_error, sandbox};
 use quickstudy_tests::json_schema::JsonSchema;
@@ -10,8 +10,8 @@ const SHORT: &str = "train ppo --env cartpole --steps 2k --threads 1 --set hidde
 
 /// The objects on the lines of standard output, each valid and known to the verb.
 #[track_caller]
-fn valid(verb: &str, out: &str) -> Vec<Value> {
-    let schema = JsonSchema::of_lines();
+fn valid(dir: &Sandbox, verb: &str, out: &str) -> Vec<Value> {
+    let schema = JsonSchema::of_lines(dir);
     let lines: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for line in &lines {
         assert_eq!(schema.check(verb, line), Ok(()), "{verb}: {line}");
@@ -26,7 +26,7 @@ fn valid(verb: &str, out: &str) -> Vec<Value> {
 fn lines(dir: &Sandbox, command: &str) -> Vec<Value> {
     let done = dir.run(&format!("{command} --json"));
     assert_eq!(done.code, Some(0), "{done:?}");
-    valid(command.split(' ').next().unwrap(), &done.out)
+    valid(dir, command.split(' ').next().unwrap(), &done.out)
 }
 
 fn types(lines: &[Value]) -> BTreeMap<&str, usize> {
@@ -80,7 +80,12 @@ fn evaluations_and_curves_say_the_numbers_that_people_see() {
     expect_user_error(&dir.run("plot runs --json -o -"), &["--json writes to standard output"]);
     let failed = dir.run("eval nowhere --json");
     expect_user_error(&failed, &["nowhere"]);
-    assert_eq!(failed.out, "");
+    let error: Value = serde_json::from_str(&failed.out).unwrap();
+    assert_eq!(JsonSchema::of_lines(&dir).check("eval", &error), Ok(()));
+    assert_eq!((error["type"].as_str(), error["kind"].as_str()), (Some("error"), Some("config")));
+    assert!(failed.err.contains(error["message"].as_str().unwrap()), "{failed:?}");
+    let failed = dir.run("bench training --env cartpol --json");
+    assert_eq!(serde_json::from_str::<Value>(failed.out.lines().last().unwrap()).unwrap()["kind"], "unknown");
 }
 
 #[test]
@@ -162,11 +167,11 @@ fn machines_are_described_and_measured() {
     let line = of(&found, "learning")[0];
     assert_eq!((line["preset"].as_str(), &line["low"]), (Some("cem-cartpole"), &Value::Null));
 
-    // Where there is no Python, there is no line either.
+    // Where there is no Python, there is the error alone.
     let checked = dir.run("python check --json");
-    if !checked.out.is_empty() {
-        let found = valid("python", &checked.out);
-        assert_eq!(checked.code, Some(if found[found.len() - 1]["ready"] == true { 0 } else { 2 }));
+    if checked.out.lines().count() > 1 {
+        let found = valid(&dir, "python", &checked.out);
+        assert_eq!(checked.code, Some(if found.iter().any(|line| line["ready"] == true) { 0 } else { 2 }));
         assert_eq!(of(&found, "package").len(), 6);
     }
 }

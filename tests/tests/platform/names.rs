@@ -71,13 +71,8 @@ fn no_code_outside_of_their_rooms_tells_algorithms_apart_by_name() {
     let (mut wrong, mut checked, rooms) = (Vec::new(), 0, rooms());
     for file in files {
         let own = file.strip_prefix(root).unwrap().to_string_lossy().into_owned();
-        // The presets, which are files by name, the types of settings and the catalogue of bodies, which tests write,
-        // and the data of the demo.
-        if rooms.iter().any(|room| room.has(&own))
-            || own == "core/src/train/setup/presets.rs"
-            || ["wasm/js/settings.ts", "wasm/js/bodies-catalogue.ts", "web-demo/src/policies.ts"]
-                .contains(&own.as_str())
-        {
+        // The data of the demo.
+        if rooms.iter().any(|room| room.has(&own)) || own == "web-demo/src/policies.ts" {
             continue;
         }
         for literal in literals(&fs::read_to_string(&file).unwrap()) {

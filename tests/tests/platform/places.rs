@@ -1,4 +1,5 @@
-//! A new algorithm touches five places: its room, its `mod` line, one line of the register, its preset and one page.
+//! A new algorithm touches four places: its room, with its presets, its `mod` line, one line of the register, and one
+//! page. A new environment touches its file, the list, and a line of that page.
 //! Any other file that names an algorithm tells of that one in particular, and needs no line for a new one.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may")]
@@ -7,15 +8,12 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use quickstudy_core::algo::AlgorithmDef;
-use quickstudy_core::train::{ALGORITHMS, presets};
+use quickstudy_core::env::builtin_names;
+use quickstudy_core::train::ALGORITHMS;
 use quickstudy_tests::rooms::{Room, files_below, repository, rooms};
 
 /// The page that lists all algorithms.
 const PAGE: &str = "README.md";
-/// The list of presets, and their files.
-const PRESETS: &str = "core/src/train/setup/presets";
-/// The types of settings, which a test writes from the register.
-const WRITTEN: &str = "wasm/js/settings.ts";
 
 /// Files and folders that name algorithms for a reason of their own.
 const ELSEWHERE: &[(&str, &str)] = &[
@@ -32,6 +30,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("core/Cargo.toml", "has benchmarks of some"),
     ("scripts/", "has cases beside those that it makes of each algorithm that is listed"),
     ("web-demo/", "shows some"),
+    ("python/", "takes some as examples, and has tests of particular ones"),
     ("wasm/README.md", "takes some as examples"),
     ("wasm/js/", "takes some as examples in comments"),
     ("core/README.md", "takes some as examples"),
@@ -49,7 +48,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
 
 /// Files that name most algorithms, for a reason of their own: whoever adds one need not look at them.
 const LISTS: &[(&str, &str)] = &[
-    ("wasm/js/bodies-catalogue.ts", "is written by a test from the register"),
     ("CHANGELOG.md", "tells of what was added"),
     ("docs/names.md", "compares those that other libraries have too"),
     ("docs/ranks.md", "says which can be trained by several ranks, as each says by itself"),
@@ -57,6 +55,14 @@ const LISTS: &[(&str, &str)] = &[
     ("tests/golden/snapshots/make.sh", "has the settings of golden runs; each other algorithm is run by its preset"),
     ("tests/tests/algorithms/session/budgets.rs", "has runs whose episodes end apart; `every` has each algorithm"),
     ("core/src/train/saved/rules/tests.rs", "has settings that count more; each algorithm is forged by small ones"),
+];
+
+/// Files that name many environments, for a reason of their own.
+const LISTS_OF_ENVIRONMENTS: &[(&str, &str)] = &[
+    ("CHANGELOG.md", "tells of what was added"),
+    ("python/quickstudy/_spaces.py", "has action spaces, which a test compares with those of the environments"),
+    ("wasm/js/bodies-catalogue.ts", "is written by a test from the list"),
+    ("web-demo/src/worlds.ts", "shows some"),
 ];
 
 /// Tells whether a text has a word of this name, in whatever it is quoted.
@@ -76,6 +82,7 @@ fn texts() -> BTreeMap<String, String> {
         "fuzz",
         "gpu",
         "native-cli",
+        "python",
         "scripts",
         "tests/browser",
         "tests/golden",
@@ -101,18 +108,16 @@ fn room_of<'a>(all: &'a [Room], def: &AlgorithmDef) -> &'a Room {
 
 #[test]
 fn an_algorithm_is_named_in_its_places_and_nowhere_else() {
-    let (texts, rooms, presets) = (texts(), rooms(), presets().unwrap());
+    let (texts, rooms) = (texts(), rooms());
     let elsewhere = |file: &str| ELSEWHERE.iter().any(|(begin, _)| file.starts_with(begin));
     let mut wrong = Vec::new();
     for def in ALGORITHMS {
         let room = room_of(&rooms, def);
-        let family = format!("{}/mod.rs", room.family);
+        let family = format!("{}.rs", room.family);
         let of = |file: &String| says(&texts[file], def.name) || *file == family && says(&texts[file], &room.module);
         let found: Vec<&String> = texts.keys().filter(|file| of(file) && !room.has(file)).collect();
-        let mut places = vec![family.as_str(), PAGE, WRITTEN];
-        let has_preset = presets.iter().any(|preset| preset.algorithm == def.name);
-        let files = format!("{PRESETS}.rs");
-        places.extend(has_preset.then_some(files.as_str()));
+        let places = [family.as_str(), PAGE];
+        assert!(texts.contains_key(&format!("{}/{}/presets.toml", room.family, room.module)), "{}", def.name);
         for place in &places {
             if !found.iter().any(|file| file == place) {
                 wrong.push(format!("{} is missing in {place}", def.name));
@@ -121,7 +126,7 @@ fn an_algorithm_is_named_in_its_places_and_nowhere_else() {
         for file in found.into_iter().filter(|file| !places.contains(&file.as_str())) {
             // A variant's name may be said by the room of another, where an error leads there.
             let another = rooms.iter().any(|room| room.has(file));
-            if !(another || elsewhere(file) || file.starts_with(PRESETS)) {
+            if !(another || elsewhere(file)) {
                 wrong.push(format!(
                     "{file} names {}: let it ask the register, or list it here with its reason",
                     def.name
@@ -132,24 +137,36 @@ fn an_algorithm_is_named_in_its_places_and_nowhere_else() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Checks that files with most of these names are those that are known, or have a reason.
+fn check_lists(names: &[&str], share: f64, known: &[&str], reasons: &[(&str, &str)]) {
+    let named = |text: &str| names.iter().filter(|name| says(text, name)).count() as f64;
+    let most = |text: &str| named(text) > share * names.len() as f64;
+    let mut lists: Vec<String> = texts().into_iter().filter(|(_, text)| most(text)).map(|(file, _)| file).collect();
+    lists.retain(|file| !known.contains(&file.as_str()));
+    let has_reason = |file: &&String| reasons.iter().any(|(reason, _)| reason == file);
+    let new: Vec<_> = lists.iter().filter(|file| !has_reason(file)).collect();
+    assert!(new.is_empty(), "let these lists ask the register, or list them here with a reason: {new:?}");
+    let gone = |file: &&str| !lists.iter().any(|list| list == file);
+    let gone: Vec<_> = reasons.iter().map(|(file, _)| *file).filter(gone).collect();
+    assert!(gone.is_empty(), "these are no such lists any more: {gone:?}");
+}
+
 #[test]
 fn lists_of_all_algorithms_are_the_register_the_page_and_those_with_a_reason() {
-    let mut lists = Vec::new();
-    for (file, text) in texts() {
-        let named = ALGORITHMS.iter().filter(|def| says(&text, def.name)).count();
-        let known = [PAGE, WRITTEN].contains(&file.as_str()) || file == format!("{PRESETS}.rs");
-        if 3 * named > 2 * ALGORITHMS.len() && !known {
-            lists.push(file);
-        }
-    }
-    let reasons: Vec<&str> = LISTS.iter().map(|(file, _)| *file).collect();
-    let new: Vec<_> = lists.iter().filter(|file| !reasons.contains(&file.as_str())).collect();
-    assert!(
-        new.is_empty(),
-        "these list algorithms: let them ask the register, or list them here with a reason: {new:?}"
-    );
-    let gone: Vec<_> = reasons.into_iter().filter(|file| !lists.iter().any(|list| list == file)).collect();
-    assert!(gone.is_empty(), "these list no algorithms any more: {gone:?}");
+    let names: Vec<&str> = ALGORITHMS.iter().map(|def| def.name).collect();
+    check_lists(&names, 2.0 / 3.0, &[PAGE], LISTS);
+}
+
+#[test]
+fn lists_of_environments_are_the_built_in_one_the_page_and_those_with_a_reason() {
+    // Half of a list may be elsewhere, as that of bodies and machines.
+    check_lists(&builtin_names(), 0.4, &[PAGE, "core/src/env/builtin.rs"], LISTS_OF_ENVIRONMENTS);
+    // `point-corner-sparse` is one of the page's `point-corner`.
+    let page = fs::read_to_string(repository().join(PAGE)).unwrap();
+    let quoted = |name: &str| page.contains(&format!("`{name}`"));
+    let on_page = |name: &&str| quoted(name) || name.match_indices('-').any(|(end, _)| quoted(&name[..end]));
+    let missing: Vec<&str> = builtin_names().into_iter().filter(|name| !on_page(name)).collect();
+    assert_eq!(missing, Vec::<&str>::new(), "{PAGE} is to name them");
 }
 
 #[test]

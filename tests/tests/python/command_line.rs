@@ -272,7 +272,8 @@ fn wrong_commands_name_what_is_wrong() {
     assert!(checked.code == Some(0) && checked.out.contains("gymnasium"), "{checked:?}");
     let checked = dir.run(&format!("python check --json {python}"));
     let lines: Vec<Value> = checked.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    lines.iter().for_each(|line| assert_eq!(JsonSchema::of_lines().check("python", line), Ok(())));
+    let schema = JsonSchema::of_lines(&dir);
+    lines.iter().for_each(|line| assert_eq!(schema.check("python", line), Ok(())));
     let has = |name: &str| lines.iter().any(|line| line["name"] == name && line["installed"].is_string());
     assert!(has("gymnasium") && has("numpy") && lines[lines.len() - 1]["ready"] == true, "{checked:?}");
     // A Python without Gymnasium: the command that installs it.

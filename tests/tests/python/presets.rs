@@ -15,8 +15,8 @@ fn every_preset_trains() {
     let options = options(1);
     let (mut places, mut trained) = (HashMap::new(), 0);
     for preset in presets().unwrap().into_iter().filter(|preset| preset.env.starts_with("gymnasium:")) {
-        let place = || Recipe::parse(preset.env, &options).unwrap().place().unwrap();
-        let place: &EnvPlace = places.entry(preset.env).or_insert_with(place);
+        let place = || Recipe::parse(&preset.env, &options).unwrap().place().unwrap();
+        let place: &EnvPlace = places.entry(preset.env.clone()).or_insert_with(place);
         let setup = Setup::resolve(preset.algorithm, place, &[0], None, &[]).unwrap();
         assert_eq!((setup.preset.as_ref(), setup.steps), (Some(&preset.name), preset.steps));
         let mut session = Session::new(&Device::cpu(1), &setup).unwrap();

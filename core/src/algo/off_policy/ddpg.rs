@@ -22,12 +22,15 @@ use crate::policy::Noise;
 use crate::settings::Settings as _;
 
 /// DDPG in the register.
-pub static DDPG: AlgorithmDef = AlgorithmDef::new::<DdpgConfig>(
-    "ddpg",
-    "Deep Deterministic Policy Gradient (arXiv:1509.02971)",
-    Family::SingleTask,
-    |settings, spec| Ok(Box::new(ddpg(&DdpgConfig::default().with(settings)?, spec)?)),
-);
+pub static DDPG: AlgorithmDef = AlgorithmDef {
+    presets: crate::algo::presets!("ddpg/presets.toml"),
+    ..AlgorithmDef::new::<DdpgConfig>(
+        "ddpg",
+        "Deep Deterministic Policy Gradient (arXiv:1509.02971)",
+        Family::SingleTask,
+        |settings, spec| Ok(Box::new(ddpg(&DdpgConfig::default().with(settings)?, spec)?)),
+    )
+};
 
 /// Makes DDPG for an environment whose actions are vectors.
 ///

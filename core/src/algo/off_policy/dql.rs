@@ -24,12 +24,15 @@ use crate::policy::EpsilonGreedy;
 use crate::settings::Settings as _;
 
 /// DQL in the register.
-pub static DQL: AlgorithmDef = AlgorithmDef::new::<DqlConfig>(
-    "dql",
-    "Deep Q-Learning of a network that reads observation and action (Pyrado's)",
-    Family::SingleTask,
-    |settings, spec| Ok(Box::new(dql(&DqlConfig::default().with(settings)?, spec)?)),
-);
+pub static DQL: AlgorithmDef = AlgorithmDef {
+    presets: crate::algo::presets!("dql/presets.toml"),
+    ..AlgorithmDef::new::<DqlConfig>(
+        "dql",
+        "Deep Q-Learning of a network that reads observation and action (Pyrado's)",
+        Family::SingleTask,
+        |settings, spec| Ok(Box::new(dql(&DqlConfig::default().with(settings)?, spec)?)),
+    )
+};
 
 /// Makes DQL for an environment whose actions are choices.
 ///

@@ -23,12 +23,15 @@ use crate::policy::EpsilonGreedy;
 use crate::settings::Settings as _;
 
 /// DQN in the register.
-pub static DQN: AlgorithmDef = AlgorithmDef::new::<DqnConfig>(
-    "dqn",
-    "Deep Q-Networks, also double and dueling (arXiv:1312.5602, 1509.06461, 1511.06581)",
-    Family::SingleTask,
-    |settings, spec| Ok(Box::new(dqn(&DqnConfig::default().with(settings)?, spec)?)),
-);
+pub static DQN: AlgorithmDef = AlgorithmDef {
+    presets: crate::algo::presets!("dqn/presets.toml"),
+    ..AlgorithmDef::new::<DqnConfig>(
+        "dqn",
+        "Deep Q-Networks, also double and dueling (arXiv:1312.5602, 1509.06461, 1511.06581)",
+        Family::SingleTask,
+        |settings, spec| Ok(Box::new(dqn(&DqnConfig::default().with(settings)?, spec)?)),
+    )
+};
 
 /// Makes DQN for an environment whose actions are choices.
 ///

@@ -35,12 +35,15 @@ use crate::tensor::{Named, tree};
 use crate::{DType, Result, Tensor};
 
 /// SAC in the register.
-pub static SAC: AlgorithmDef = AlgorithmDef::new::<SacConfig>(
-    "sac",
-    "Soft Actor-Critic (arXiv:1812.05905, for choices 1910.07207)",
-    Family::SingleTask,
-    |settings, spec| Ok(Box::new(Sac::of(&SacConfig::default().with(settings)?, spec)?)),
-);
+pub static SAC: AlgorithmDef = AlgorithmDef {
+    presets: crate::algo::presets!("sac/presets.toml"),
+    ..AlgorithmDef::new::<SacConfig>(
+        "sac",
+        "Soft Actor-Critic (arXiv:1812.05905, for choices 1910.07207)",
+        Family::SingleTask,
+        |settings, spec| Ok(Box::new(Sac::of(&SacConfig::default().with(settings)?, spec)?)),
+    )
+};
 
 /// SAC on an environment.
 pub type Sac = OffPolicyLearner<SacNets>;

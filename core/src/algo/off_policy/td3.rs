@@ -20,12 +20,15 @@ use crate::policy::Noise;
 use crate::settings::Settings as _;
 
 /// TD3 in the register.
-pub static TD3: AlgorithmDef = AlgorithmDef::new::<Td3Config>(
-    "td3",
-    "Twin Delayed Deep Deterministic policy gradient (arXiv:1802.09477)",
-    Family::SingleTask,
-    |settings, spec| Ok(Box::new(td3(&Td3Config::default().with(settings)?, spec)?)),
-);
+pub static TD3: AlgorithmDef = AlgorithmDef {
+    presets: crate::algo::presets!("td3/presets.toml"),
+    ..AlgorithmDef::new::<Td3Config>(
+        "td3",
+        "Twin Delayed Deep Deterministic policy gradient (arXiv:1802.09477)",
+        Family::SingleTask,
+        |settings, spec| Ok(Box::new(td3(&Td3Config::default().with(settings)?, spec)?)),
+    )
+};
 
 /// Makes TD3 for an environment whose actions are vectors.
 ///

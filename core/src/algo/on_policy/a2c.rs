@@ -22,12 +22,15 @@ use crate::policy::{MemoryConfig, NetConfig};
 use crate::settings::Settings as _;
 
 /// A2C in the register.
-pub static A2C: AlgorithmDef = AlgorithmDef::new::<A2cConfig>(
-    "a2c",
-    "Advantage actor-critic, synchronous (arXiv:1602.01783)",
-    Family::SingleTask,
-    |settings, spec| Ok(Box::new(A2c::new(&A2cConfig::default().with(settings)?, spec)?)),
-);
+pub static A2C: AlgorithmDef = AlgorithmDef {
+    presets: crate::algo::presets!("a2c/presets.toml"),
+    ..AlgorithmDef::new::<A2cConfig>(
+        "a2c",
+        "Advantage actor-critic, synchronous (arXiv:1602.01783)",
+        Family::SingleTask,
+        |settings, spec| Ok(Box::new(A2c::new(&A2cConfig::default().with(settings)?, spec)?)),
+    )
+};
 
 /// A2C on an environment.
 pub type A2c = OnPolicyLearner<A2cConfig>;

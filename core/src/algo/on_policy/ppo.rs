@@ -27,12 +27,15 @@ use crate::settings::Settings as _;
 use crate::{Result, Tensor};
 
 /// PPO in the register.
-pub static PPO: AlgorithmDef = AlgorithmDef::new::<PpoConfig>(
-    "ppo",
-    "Proximal Policy Optimization, clipped objective (arXiv:1707.06347)",
-    Family::SingleTask,
-    |settings, spec| Ok(Box::new(Ppo::new(&PpoConfig::default().with(settings)?, spec)?)),
-);
+pub static PPO: AlgorithmDef = AlgorithmDef {
+    presets: crate::algo::presets!("ppo/presets.toml"),
+    ..AlgorithmDef::new::<PpoConfig>(
+        "ppo",
+        "Proximal Policy Optimization, clipped objective (arXiv:1707.06347)",
+        Family::SingleTask,
+        |settings, spec| Ok(Box::new(Ppo::new(&PpoConfig::default().with(settings)?, spec)?)),
+    )
+};
 
 /// Pyrado's PPO2 in the register: PPO with other defaults.
 pub static PPO2: AlgorithmDef = AlgorithmDef {

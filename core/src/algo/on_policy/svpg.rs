@@ -54,6 +54,7 @@ const EPISODES: f64 = 100.0;
 
 /// SVPG in the register.
 pub static SVPG: AlgorithmDef = AlgorithmDef {
+    presets: crate::algo::presets!("svpg/presets.toml"),
     small: "num_particles = 2",
     ..AlgorithmDef::new::<SvpgConfig>(
         "svpg",

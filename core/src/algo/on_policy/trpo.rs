@@ -28,12 +28,15 @@ use crate::settings::Settings as _;
 use crate::{Result, Tensor};
 
 /// TRPO in the register.
-pub static TRPO: AlgorithmDef = AlgorithmDef::new::<TrpoConfig>(
-    "trpo",
-    "Trust Region Policy Optimization (arXiv:1502.05477)",
-    Family::SingleTask,
-    |settings, spec| Ok(Box::new(Trpo::new(&TrpoConfig::default().with(settings)?, spec)?)),
-);
+pub static TRPO: AlgorithmDef = AlgorithmDef {
+    presets: crate::algo::presets!("trpo/presets.toml"),
+    ..AlgorithmDef::new::<TrpoConfig>(
+        "trpo",
+        "Trust Region Policy Optimization (arXiv:1502.05477)",
+        Family::SingleTask,
+        |settings, spec| Ok(Box::new(Trpo::new(&TrpoConfig::default().with(settings)?, spec)?)),
+    )
+};
 
 /// TRPO on an environment.
 pub type Trpo = OnPolicyLearner<TrpoConfig>;

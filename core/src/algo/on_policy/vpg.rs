@@ -30,12 +30,15 @@ use crate::settings::{Range, Settings as _};
 use crate::{Error, Result};
 
 /// VPG in the register.
-pub static VPG: AlgorithmDef = AlgorithmDef::new::<VpgConfig>(
-    "vpg",
-    "Vanilla policy gradient: REINFORCE with a baseline (doi:10.1007/BF00992696)",
-    Family::SingleTask,
-    |settings, spec| Ok(Box::new(Vpg::new(&VpgConfig::default().with(settings)?, spec)?)),
-);
+pub static VPG: AlgorithmDef = AlgorithmDef {
+    presets: crate::algo::presets!("vpg/presets.toml"),
+    ..AlgorithmDef::new::<VpgConfig>(
+        "vpg",
+        "Vanilla policy gradient: REINFORCE with a baseline (doi:10.1007/BF00992696)",
+        Family::SingleTask,
+        |settings, spec| Ok(Box::new(Vpg::new(&VpgConfig::default().with(settings)?, spec)?)),
+    )
+};
 
 /// VPG on an environment.
 pub type Vpg = OnPolicyLearner<VpgConfig>;

@@ -24,12 +24,15 @@ use crate::settings::Settings as _;
 use crate::{Result, Tensor};
 
 /// ARS in the register.
-pub static ARS: AlgorithmDef = AlgorithmDef::new::<ArsConfig>(
-    "ars",
-    "Augmented Random Search, V1 and V2 (arXiv:1803.07055)",
-    Family::SingleTask,
-    |settings, spec| Ok(Box::new(Ars::new(&ArsConfig::default().with(settings)?, spec)?)),
-);
+pub static ARS: AlgorithmDef = AlgorithmDef {
+    presets: crate::algo::presets!("ars/presets.toml"),
+    ..AlgorithmDef::new::<ArsConfig>(
+        "ars",
+        "Augmented Random Search, V1 and V2 (arXiv:1803.07055)",
+        Family::SingleTask,
+        |settings, spec| Ok(Box::new(Ars::new(&ArsConfig::default().with(settings)?, spec)?)),
+    )
+};
 
 /// ARS on an environment.
 pub type Ars = PopulationLearner<ArsConfig>;

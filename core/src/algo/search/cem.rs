@@ -22,6 +22,7 @@ use crate::{DType, Result, Tensor};
 
 /// CEM in the register.
 pub static CEM: AlgorithmDef = AlgorithmDef {
+    presets: crate::algo::presets!("cem/presets.toml"),
     small: "best_frac = 0.5",
     ..AlgorithmDef::new::<CemConfig>(
         "cem",

@@ -32,12 +32,15 @@ use crate::settings::Settings as _;
 use crate::{DType, Error, Result, Tensor};
 
 /// CMA-ES in the register.
-pub static CMA_ES: AlgorithmDef = AlgorithmDef::new::<CmaEsConfig>(
-    "cma-es",
-    "Covariance Matrix Adaptation Evolution Strategy, full or separable (arXiv:1604.00772)",
-    Family::SingleTask,
-    |settings, spec| Ok(Box::new(CmaEs::new(&CmaEsSearch::new(CmaEsConfig::default().with(settings)?), spec)?)),
-);
+pub static CMA_ES: AlgorithmDef = AlgorithmDef {
+    presets: crate::algo::presets!("cma_es/presets.toml"),
+    ..AlgorithmDef::new::<CmaEsConfig>(
+        "cma-es",
+        "Covariance Matrix Adaptation Evolution Strategy, full or separable (arXiv:1604.00772)",
+        Family::SingleTask,
+        |settings, spec| Ok(Box::new(CmaEs::new(&CmaEsSearch::new(CmaEsConfig::default().with(settings)?), spec)?)),
+    )
+};
 
 /// CMA-ES on an environment.
 pub type CmaEs = PopulationLearner<CmaEsSearch>;

@@ -12,12 +12,15 @@ use crate::settings::Settings as _;
 use crate::{Result, Tensor};
 
 /// NOP in the register.
-pub static NOP: AlgorithmDef = AlgorithmDef::new::<NopConfig>(
-    "nop",
-    "Plays and learns nothing, to compare with",
-    Family::SingleTask,
-    |settings, spec| Ok(Box::new(Nop::new(&NopConfig::default().with(settings)?, spec)?)),
-);
+pub static NOP: AlgorithmDef = AlgorithmDef {
+    presets: crate::algo::presets!("nop/presets.toml"),
+    ..AlgorithmDef::new::<NopConfig>(
+        "nop",
+        "Plays and learns nothing, to compare with",
+        Family::SingleTask,
+        |settings, spec| Ok(Box::new(Nop::new(&NopConfig::default().with(settings)?, spec)?)),
+    )
+};
 
 /// NOP on an environment.
 pub type Nop = PopulationLearner<NopConfig>;

@@ -21,12 +21,15 @@ use crate::settings::Settings as _;
 use crate::{Result, Tensor};
 
 /// OpenAI's evolution strategy in the register.
-pub static OPENAI_ES: AlgorithmDef = AlgorithmDef::new::<OpenAiEsConfig>(
-    "openai-es",
-    "Evolution strategy: gradients from antithetic pairs and ranks (arXiv:1703.03864)",
-    Family::SingleTask,
-    |settings, spec| Ok(Box::new(OpenAiEs::new(&OpenAiEsConfig::default().with(settings)?, spec)?)),
-);
+pub static OPENAI_ES: AlgorithmDef = AlgorithmDef {
+    presets: crate::algo::presets!("openai_es/presets.toml"),
+    ..AlgorithmDef::new::<OpenAiEsConfig>(
+        "openai-es",
+        "Evolution strategy: gradients from antithetic pairs and ranks (arXiv:1703.03864)",
+        Family::SingleTask,
+        |settings, spec| Ok(Box::new(OpenAiEs::new(&OpenAiEsConfig::default().with(settings)?, spec)?)),
+    )
+};
 
 /// OpenAI's evolution strategy on an environment.
 pub type OpenAiEs = PopulationLearner<OpenAiEsConfig>;

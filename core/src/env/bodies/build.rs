@@ -9,6 +9,7 @@ use super::properties::{counting, inverse_of_point};
 use super::solid::Solid;
 use crate::Result;
 use crate::env::Constant;
+use crate::math::order::by_key;
 
 impl Give {
     fn new(softness: &Softness, margin: f64, timestep: f64, weight: f64) -> Self {
@@ -108,8 +109,7 @@ impl Model {
             RootJoint::SlideZ(_) => 1,
             RootJoint::Hinge(_) => 2,
         };
-        let mut sorted: Vec<&RootJoint> = body.root.joints.iter().collect();
-        sorted.sort_by_key(|joint| rank(joint));
+        let sorted = by_key(body.root.joints.iter().collect(), &|joint| rank(joint) as u64);
         for joint in &sorted {
             let number = joints.len();
             self.root[rank(joint)] = Some(number);

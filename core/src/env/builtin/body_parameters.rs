@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::BuiltinEntry;
 use super::inverted_double_pendulum::InvertedDoublePendulum;
 use super::inverted_pendulum::InvertedPendulum;
 use super::locomotion::families::{
@@ -12,8 +13,8 @@ use super::locomotion::{Locomotion, RunningTask, half_cheetah, hopper, swimmer, 
 use super::parameters::{Given, Parameter};
 use super::reacher::Reacher;
 use super::reader::Reader;
-use super::take::Take;
-use crate::{Error, Result};
+use crate::Result;
+use crate::env::EnvDef;
 
 const fn parameter(name: &'static str, default: &'static str, meaning: &'static str) -> Parameter {
     Parameter { name, default: Cow::Borrowed(default), meaning }
@@ -101,44 +102,23 @@ const REACHER: &[Parameter] = &[
 const POLE: &[Parameter] = &[noise("0.01")];
 const POLES: &[Parameter] = &[parameter("healthy_reward", "10", "reward of standing"), noise("0.1")];
 
-/// The environments of bodies, with the parameters that each takes.
-pub(super) const BODIES: &[(&str, &[Parameter])] = &[
-    ("half-cheetah", CHEETAH),
-    ("hopper", HOPPER),
-    ("walker2d", WALKER),
-    ("swimmer", SWIMMER),
-    ("half-cheetah-vel", CHEETAH_VEL),
-    ("half-cheetah-dir", CHEETAH_DIR),
-    ("walker2d-vel", WALKER_VEL),
-    ("walker2d-dir", WALKER),
-    ("swimmer-vel", SWIMMER_VEL),
-    ("reacher", REACHER),
-    ("hopper-rand-params", HOPPERS),
-    ("walker2d-rand-params", WALKERS),
-    ("inverted-pendulum", POLE),
-    ("inverted-double-pendulum", POLES),
+/// The environments of bodies.
+pub(super) const BODIES: &[BuiltinEntry] = &[
+    ("half-cheetah", CHEETAH, |p| EnvDef::new(locomotion(half_cheetah()?, p)?)),
+    ("hopper", HOPPER, |p| EnvDef::new(locomotion(hopper()?, p)?)),
+    ("walker2d", WALKER, |p| EnvDef::new(locomotion(walker2d()?, p)?)),
+    ("swimmer", SWIMMER, |p| EnvDef::new(locomotion(swimmer()?, p)?)),
+    ("half-cheetah-vel", CHEETAH_VEL, |p| EnvDef::new(cheetah(half_cheetah_vel()?, p)?)),
+    ("half-cheetah-dir", CHEETAH_DIR, |p| EnvDef::new(cheetah(half_cheetah_dir()?, p)?)),
+    ("walker2d-vel", WALKER_VEL, |p| EnvDef::new(locomotion(walker2d_vel()?, p)?)),
+    ("walker2d-dir", WALKER, |p| EnvDef::new(locomotion(walker2d_dir()?, p)?)),
+    ("swimmer-vel", SWIMMER_VEL, |p| EnvDef::new(locomotion(swimmer_vel()?, p)?)),
+    ("reacher", REACHER, |p| EnvDef::new(reacher(p)?)),
+    ("hopper-rand-params", HOPPERS, |p| EnvDef::new(locomotion(hopper_rand_params()?, p)?)),
+    ("walker2d-rand-params", WALKERS, |p| EnvDef::new(locomotion(walker2d_rand_params()?, p)?)),
+    ("inverted-pendulum", POLE, |p| EnvDef::new(pole(p)?)),
+    ("inverted-double-pendulum", POLES, |p| EnvDef::new(poles(p)?)),
 ];
-
-/// The environment of that name.
-pub(super) fn given_body<T: Take>(name: &str, given: &Given<'_>, to: T) -> Result<T::Made> {
-    match name {
-        "half-cheetah" => to.take(locomotion(half_cheetah()?, given)?),
-        "hopper" => to.take(locomotion(hopper()?, given)?),
-        "walker2d" => to.take(locomotion(walker2d()?, given)?),
-        "hopper-rand-params" => to.take(locomotion(hopper_rand_params()?, given)?),
-        "walker2d-rand-params" => to.take(locomotion(walker2d_rand_params()?, given)?),
-        "swimmer" => to.take(locomotion(swimmer()?, given)?),
-        "half-cheetah-vel" => to.take(cheetah(half_cheetah_vel()?, given)?),
-        "half-cheetah-dir" => to.take(cheetah(half_cheetah_dir()?, given)?),
-        "walker2d-vel" => to.take(locomotion(walker2d_vel()?, given)?),
-        "walker2d-dir" => to.take(locomotion(walker2d_dir()?, given)?),
-        "swimmer-vel" => to.take(locomotion(swimmer_vel()?, given)?),
-        "reacher" => to.take(reacher(given)?),
-        "inverted-pendulum" => to.take(pole(given)?),
-        "inverted-double-pendulum" => to.take(poles(given)?),
-        _ => Err(Error::unknown("environment", name, BODIES.iter().map(|(name, _)| *name))),
-    }
-}
 
 fn locomotion<const N: usize>(mut env: Locomotion<N>, given: &Given<'_>) -> Result<Locomotion<N>> {
     let mut read = Reader::new(given, &env.name);

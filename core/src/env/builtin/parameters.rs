@@ -55,18 +55,10 @@ impl<'a> Given<'a> {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
 
-    /// All but one, as they are written behind a name.
-    #[cfg(any(test, feature = "modules"))]
-    pub(in crate::env) fn text_without(&self, left_out: &str) -> String {
-        let own = self.0.iter().filter(|(name, _)| *name != left_out);
-        own.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(",")
-    }
-
     /// The number given for a parameter, or the default.
     ///
     /// # Errors
     /// [`Error::Config`] if it is none or out of range.
-    #[cfg(feature = "bodies")]
     pub(super) fn number(&self, name: &str, default: f64, range: RangeInclusive<f64>) -> Result<f64> {
         let Some(text) = self.text(name) else { return Ok(default) };
         match text.parse() {
@@ -82,7 +74,6 @@ impl<'a> Given<'a> {
     ///
     /// # Errors
     /// [`Error::Config`] if it is none, is empty, or has a bound beyond ± 10⁶.
-    #[cfg(feature = "bodies")]
     pub(super) fn span(&self, name: &str, default: [f64; 2]) -> Result<[f64; 2]> {
         let Some(text) = self.text(name) else { return Ok(default) };
         let wrong = |problem: &str| Error::config("env", format!("{name}={text}: {problem}"));
@@ -103,7 +94,6 @@ impl<'a> Given<'a> {
     ///
     /// # Errors
     /// [`Error::Config`] if it is neither `true` nor `false`.
-    #[cfg(feature = "bodies")]
     pub(super) fn flag(&self, name: &str, default: bool) -> Result<bool> {
         let Some(text) = self.text(name) else { return Ok(default) };
         text.parse().map_err(|_| Error::config("env", format!("{name}={text}: expected true or false")))

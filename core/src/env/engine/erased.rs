@@ -25,8 +25,6 @@ pub trait Erased: Send + Sync {
     fn spec(&self) -> EnvSpec;
     /// The environment with another spec.
     fn with_spec(&self, spec: Arc<EnvSpec>) -> EnvDef;
-    /// How many numbers a state has.
-    fn state_len(&self) -> usize;
     /// The names of a state's numbers.
     fn state_names(&self) -> Vec<String>;
     fn draw(&self, state: &[f32], task: &[f32]) -> Scene;
@@ -63,9 +61,6 @@ impl<E: Env> Erased for Typed<E> {
     }
     fn with_spec(&self, spec: Arc<EnvSpec>) -> EnvDef {
         EnvDef::with_spec(self.env.clone(), spec)
-    }
-    fn state_len(&self) -> usize {
-        <E::State<f64> as Fields<f64>>::N
     }
     fn state_names(&self) -> Vec<String> {
         <E::State<f64> as Fields<f64>>::names("")

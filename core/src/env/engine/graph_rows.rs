@@ -4,7 +4,8 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use crate::Error;
-use crate::env::EnvDef;
+use crate::env::fields::Fields;
+use crate::env::{Env, EnvDef};
 use crate::program::NativeCall;
 use crate::tensor::{Tensor, call, fail};
 
@@ -74,24 +75,36 @@ pub(super) fn last_axis(x: Tensor, rows: &[usize]) -> Tensor {
 }
 
 /// The numbers of the last axis as single tensors.
-pub(in crate::env) fn parts(x: Tensor) -> Vec<Tensor> {
+pub(super) fn parts(x: Tensor) -> Vec<Tensor> {
     let axis = x.rank().saturating_sub(1);
     (0..x.size(axis)).map(|i| x.index(axis, i)).collect()
 }
 
 /// Single tensors as the numbers of a last axis.
-pub(in crate::env) fn join(parts: &[Tensor], rows: &[usize]) -> Tensor {
+pub(super) fn join(parts: &[Tensor], rows: &[usize]) -> Tensor {
     let parts: Vec<Tensor> = parts.iter().map(|p| p.broadcast_to(rows)).collect();
     Tensor::stack(&parts, rows.len())
 }
 
-pub(in crate::env) fn rows_of(x: Tensor) -> Vec<usize> {
+/// The state of rows of environments, of its numbers in the last axis.
+pub(super) fn state_of<E: Env>(x: Tensor) -> E::State<Tensor> {
+    let fields = parts(x);
+    <E::State<Tensor> as Fields<Tensor>>::from_fn(|i| fields[i])
+}
+
+/// The numbers of a state in a last axis.
+pub(super) fn join_state<E: Env>(state: &E::State<Tensor>, rows: &[usize]) -> Tensor {
+    let fields: Vec<Tensor> = (0..<E::State<Tensor> as Fields<Tensor>>::N).map(|i| state.get(i)).collect();
+    join(&fields, rows)
+}
+
+pub(super) fn rows_of(x: Tensor) -> Vec<usize> {
     let mut shape = x.shape();
     shape.pop();
     shape
 }
 
-pub(in crate::env) fn two(key: Tensor) -> [Tensor; 2] {
+pub(super) fn two(key: Tensor) -> [Tensor; 2] {
     let axis = key.rank().saturating_sub(1);
     [key.index(axis, 0), key.index(axis, 1)]
 }

@@ -35,19 +35,6 @@ pub(in crate::env) enum Job<'a> {
 }
 
 impl Job<'_> {
-    /// The job of a number, where blocks cross to another module.
-    #[cfg(any(all(test, feature = "bodies"), feature = "guest"))]
-    pub fn of(code: u32) -> Option<Self> {
-        match code {
-            0 => Some(Job::Reset),
-            1 => Some(Job::Step),
-            2 => Some(Job::Bare),
-            #[cfg(feature = "standalone")]
-            3 => Some(Job::Observe),
-            _ => None,
-        }
-    }
-
     fn parts(self) -> StepParts {
         match self {
             Job::Reset => StepParts { step: false, begin: Begin::All, observe: true },
@@ -103,18 +90,6 @@ pub(in crate::env) struct Sixteen([f32; 16]);
 const ON_STACK: usize = 256;
 
 impl Block<'_, '_> {
-    /// The number of the job, where blocks cross to another module; none of rounds.
-    #[cfg(any(test, feature = "modules"))]
-    pub fn code(&self) -> Option<u32> {
-        match (self.parts.step, self.parts.begin, self.rounds) {
-            (_, _, Some(_)) => None,
-            (false, Begin::All, _) => Some(0),
-            (true, Begin::Ended, _) => Some(1),
-            (true, _, _) => Some(2),
-            (false, _, _) => Some(3),
-        }
-    }
-
     /// Lays out the memory of a job for `lanes` environments with states of `state_len` numbers, and does it by `run`.
     pub fn with(
         spec: &EnvSpec,

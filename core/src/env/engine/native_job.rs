@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::erased::Erased;
 use super::job::{Block, Job};
 use crate::backend::cpu::simd::isa::Isa;
-use crate::env::{EnvDef, EnvSpec};
+use crate::env::EnvSpec;
 use crate::program::NativeCall;
 
 /// A job of an environment as the native twin of a sub-graph.
@@ -26,19 +26,5 @@ impl NativeCall for NativeJob {
 impl fmt::Debug for NativeJob {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} of {}", self.job, self.spec.name)
-    }
-}
-
-impl EnvDef {
-    /// Does a job for a block of `lanes` environments.
-    pub(in crate::env) fn run(
-        &self,
-        isa: Isa,
-        job: Job<'_>,
-        lanes: usize,
-        inputs: &[&[f32]],
-        outputs: &mut [&mut [f32]],
-    ) {
-        Block::with(self.spec(), job, [lanes, self.state_len()], inputs, outputs, |block| self.env.run(isa, block));
     }
 }

@@ -3,7 +3,9 @@
 
 use std::panic::Location;
 
-use super::graph_rows::{all, call_if_sound, column, join, key_pair, last_axis, parts, rows_of, two, width_fits};
+use super::graph_rows::{
+    all, call_if_sound, column, join, join_state, key_pair, last_axis, parts, rows_of, state_of, two, width_fits,
+};
 use crate::env::draws::{Draws, RESET_BLOCK, STEP_BLOCK};
 use crate::env::fields::Fields;
 use crate::env::real::{Bits, Mask, Real};
@@ -174,77 +176,26 @@ impl EnvDef {
     }
 }
 
-/// The numbers of rows of environments before a step, one by one.
-pub(in crate::env) struct StepRows<R: Real> {
-    pub state: Vec<R>,
-    pub steps: R::Bits,
-    pub action: Vec<R>,
-    pub key: [R::Bits; 2],
-    pub element: R::Bits,
-    pub task: Vec<R>,
-}
-
-/// The numbers of rows of environments after a step, one by one.
-pub(in crate::env) struct SteppedRows<R: Real> {
-    pub state: Vec<R>,
-    pub steps: R::Bits,
-    pub reward: R,
-    pub terminated: R::Mask,
-    pub truncated: R::Mask,
-    pub last: Vec<R>,
-    pub seen: Vec<R>,
-}
-
-/// A step with automatic reset, of which all numbers are wanted.
-pub(in crate::env) fn whole_step<R: Real, E: Env>(env: &E, spec: &EnvSpec, rows: &StepRows<R>) -> SteppedRows<R> {
-    let mut now = Current::<R, E> { state: <E::State<R> as Fields<R>>::from_fn(|i| rows.state[i]), steps: rows.steps };
-    let inputs = StepInputs { action: &rows.action, task: &rows.task, key: rows.key, element: rows.element };
-    let mut last = vec![R::lit(0.0); spec.observation.len()];
+/// The sub-graph of a step: operands and results as of the lane block.
+pub(super) fn step<E: Env>(env: &E, spec: &EnvSpec, inputs: &[Tensor]) -> Vec<Tensor> {
+    let [state, steps, action, key, element, rest @ ..] = inputs else { return Vec::new() };
+    let rows = rows_of(*steps);
+    let (task, action) = (rest.first().map_or_else(Vec::new, |t| parts(*t)), parts(*action));
+    let mut now = Current::<Tensor, E> { state: state_of::<E>(*state), steps: parts(*steps)[0] };
+    let inputs = StepInputs { action: &action, task: &task, key: two(*key), element: parts(*element)[0] };
+    let mut last = vec![Tensor::constant_f32(0.0); spec.observation.len()];
     let mut seen = last.clone();
     let horizon = u32::try_from(spec.horizon).unwrap_or(u32::MAX);
     let StepEnd { reward, terminated, truncated, begun: _ } =
         auto_step(env, horizon, StepParts::ALL, &mut now, inputs, None, [&mut last, &mut seen]);
-    SteppedRows { state: numbers_of::<R, E>(&now.state), steps: now.steps, reward, terminated, truncated, last, seen }
-}
-
-/// The numbers of a state, in order.
-pub(in crate::env) fn numbers_of<R: Real, E: Env>(state: &E::State<R>) -> Vec<R> {
-    (0..<E::State<R> as Fields<R>>::N).map(|i| state.get(i)).collect()
-}
-
-impl StepRows<Tensor> {
-    /// The numbers of the operands of a lane block.
-    pub fn of(inputs: &[Tensor]) -> Option<Self> {
-        let [state, steps, action, key, element, rest @ ..] = inputs else { return None };
-        Some(Self {
-            state: parts(*state),
-            steps: parts(*steps)[0],
-            action: parts(*action),
-            key: two(*key),
-            element: parts(*element)[0],
-            task: rest.first().map_or_else(Vec::new, |t| parts(*t)),
-        })
-    }
-}
-
-impl SteppedRows<Tensor> {
-    /// The results of a lane block.
-    pub fn joined(&self, rows: &[usize]) -> Vec<Tensor> {
-        let single = |t: Tensor| join(&[t], rows);
-        vec![
-            join(&self.state, rows),
-            single(self.steps),
-            single(self.reward),
-            single(self.terminated),
-            single(self.truncated),
-            join(&self.last, rows),
-            join(&self.seen, rows),
-        ]
-    }
-}
-
-/// The sub-graph of a step: operands and results as of the lane block.
-pub(in crate::env) fn step<E: Env>(env: &E, spec: &EnvSpec, inputs: &[Tensor]) -> Vec<Tensor> {
-    let Some(rows) = StepRows::of(inputs) else { return Vec::new() };
-    whole_step(env, spec, &rows).joined(&rows_of(inputs[1]))
+    let single = |t: Tensor| join(&[t], &rows);
+    vec![
+        join_state::<E>(&now.state, &rows),
+        single(now.steps),
+        single(reward),
+        single(terminated),
+        single(truncated),
+        join(&last, &rows),
+        join(&seen, &rows),
+    ]
 }

@@ -3,10 +3,10 @@
 
 use std::panic::Location;
 
-use super::graph_rows::{all, call_if_sound, column, join, key_pair, last_axis, parts, rows_of, two, width_fits};
-use super::step::{first_state, numbers_of};
-use crate::env::fields::Fields;
-use crate::env::real::Real;
+use super::graph_rows::{
+    all, call_if_sound, column, join, join_state, key_pair, last_axis, parts, rows_of, state_of, two, width_fits,
+};
+use super::step::first_state;
 use crate::env::{Draws, Env, EnvDef, EnvSpec, TASK_BLOCK};
 use crate::tensor::Tensor;
 
@@ -84,7 +84,7 @@ impl EnvDef {
 }
 
 /// The task of each row, `[rows.., D]`.
-pub(in crate::env) fn tasks<E: Env>(env: &E, spec: &EnvSpec, key: [Tensor; 2], element: Tensor) -> Tensor {
+pub(super) fn tasks<E: Env>(env: &E, spec: &EnvSpec, key: [Tensor; 2], element: Tensor) -> Tensor {
     let mut task = vec![Tensor::constant_f32(0.0); spec.task.len()];
     env.sample_task(&mut Draws::new(key, element, TASK_BLOCK), &mut task);
     join(&task, &element.shape())
@@ -92,50 +92,28 @@ pub(in crate::env) fn tasks<E: Env>(env: &E, spec: &EnvSpec, key: [Tensor; 2], e
 
 /// Tells of each step whether it was a success, u32 `[rows..]`; none if the environment does not know. `before`:
 /// `[rows.., F]`; reward and `terminated`: `[rows..]`; `task`: `[rows.., D]`.
-pub(in crate::env) fn success<E: Env>(
+pub(super) fn success<E: Env>(
     env: &E,
     before: Tensor,
     [reward, terminated]: [Tensor; 2],
     task: Option<Tensor>,
 ) -> Option<Tensor> {
-    let fields = parts(before);
-    let before = <E::State<Tensor> as Fields<Tensor>>::from_fn(|i| fields[i]);
-    env.success(&before, reward, terminated, &task.map_or_else(Vec::new, parts))
+    env.success(&state_of::<E>(before), reward, terminated, &task.map_or_else(Vec::new, parts))
 }
 
 /// The dense reward of each step, `[rows..]`; none if the environment has no such. `before`: `[rows.., F]`;
 /// `action`: `[rows.., A]`; `task`: `[rows.., D]`.
-pub(in crate::env) fn dense_reward<E: Env>(
-    env: &E,
-    before: Tensor,
-    action: Tensor,
-    task: Option<Tensor>,
-) -> Option<Tensor> {
-    let fields = parts(before);
-    let before = <E::State<Tensor> as Fields<Tensor>>::from_fn(|i| fields[i]);
-    env.dense_reward(&before, &parts(action), &task.map_or_else(Vec::new, parts))
-}
-
-/// First states of rows of environments and what is seen there, number by number.
-pub(in crate::env) fn whole_reset<R: Real, E: Env>(
-    env: &E,
-    spec: &EnvSpec,
-    key: [R::Bits; 2],
-    element: R::Bits,
-    task: &[R],
-) -> [Vec<R>; 2] {
-    let state = first_state::<R, E>(env, task, key, element);
-    let mut seen = vec![R::lit(0.0); spec.observation.len()];
-    env.observe(&state, task, &mut seen);
-    [numbers_of::<R, E>(&state), seen]
+pub(super) fn dense_reward<E: Env>(env: &E, before: Tensor, action: Tensor, task: Option<Tensor>) -> Option<Tensor> {
+    env.dense_reward(&state_of::<E>(before), &parts(action), &task.map_or_else(Vec::new, parts))
 }
 
 /// The sub-graph of a reset: operands and results as of the lane block.
-pub(in crate::env) fn reset<E: Env>(env: &E, spec: &EnvSpec, inputs: &[Tensor]) -> Vec<Tensor> {
+pub(super) fn reset<E: Env>(env: &E, spec: &EnvSpec, inputs: &[Tensor]) -> Vec<Tensor> {
     let [key, element, rest @ ..] = inputs else { return Vec::new() };
     let rows = rows_of(*element);
     let task = rest.first().map_or_else(Vec::new, |t| parts(*t));
-    whole_reset::<Tensor, E>(env, spec, two(*key), parts(*element)[0], &task)
-        .map(|numbers| join(&numbers, &rows))
-        .into()
+    let state = first_state::<Tensor, E>(env, &task, two(*key), parts(*element)[0]);
+    let mut seen = vec![Tensor::constant_f32(0.0); spec.observation.len()];
+    env.observe(&state, &task, &mut seen);
+    vec![join_state::<E>(&state, &rows), join(&seen, &rows)]
 }

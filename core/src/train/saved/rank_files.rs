@@ -5,18 +5,10 @@ use safetensors::tensor::Dtype;
 
 use super::snapshot::Header;
 #[cfg(not(target_arch = "wasm32"))]
-use super::snapshot::{self as snapshots, Entry};
+use super::snapshot::{self as snapshots, Entry, OF_RANK};
 use super::wrong::wrong;
 use crate::algo::{AlgorithmDef, Together};
 use crate::{Device, Result};
-
-/// Tensors of this name and a rank's number hold the file of that rank, byte by byte.
-const PREFIX: &str = "rank.";
-
-/// Tells whether a tensor holds the file of a rank.
-pub(super) fn is_one(name: &str) -> bool {
-    name.starts_with(PREFIX)
-}
 
 /// The file that all ranks have together, of the own file of each. All ranks get the same one.
 #[cfg(not(target_arch = "wasm32"))]
@@ -42,7 +34,7 @@ pub(in crate::train) fn joined(device: &Device, def: &'static AlgorithmDef, own:
     let ((header, _, mut entries), _) = snapshots::open(&first, &[def])?;
     entries.extend((1..ranks.count()).map(|rank| {
         let bytes = file(rank);
-        Entry { name: format!("{PREFIX}{rank}"), dtype: Dtype::U8, shape: vec![bytes.len()], bytes: bytes.into() }
+        Entry { name: format!("{OF_RANK}{rank}"), dtype: Dtype::U8, shape: vec![bytes.len()], bytes: bytes.into() }
     }));
     snapshots::encode(header, &entries)
 }
@@ -73,7 +65,7 @@ pub(in crate::train) fn of_rank(
     if rank == 0 {
         return Ok(None);
     }
-    let name = format!("{PREFIX}{rank}");
+    let name = format!("{OF_RANK}{rank}");
     let found = entries.into_iter().find(|entry| entry.name == name && entry.dtype == Dtype::U8);
     let found = found.ok_or_else(|| wrong(format!("the state of rank {rank} is not in it")))?;
     Ok(Some(found.bytes.into_owned()))

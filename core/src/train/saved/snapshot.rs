@@ -12,7 +12,6 @@ use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::end_rule::EndRule;
-use super::rank_files;
 use super::segments::Ring;
 use super::wrong::{shown, wrong};
 use crate::algo::{Algorithm, AlgorithmDef, Together};
@@ -42,6 +41,9 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The key of the header in the file's metadata. It is the only one: the bytes of a map of several keys have no fixed
 /// order.
 const KEY: &str = "quickstudy";
+
+/// Tensors of this name and a rank's number hold the file of that rank, byte by byte.
+pub(super) const OF_RANK: &str = "rank.";
 
 /// The kinds of snapshots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -400,7 +402,7 @@ pub(in crate::train) fn decode<'a>(bytes: &'a [u8], own: &[&'static AlgorithmDef
     if let Some((entry, (at, number))) = entries.iter().find_map(|e| Some((e, e.non_finite()?))) {
         return Err(entry.cannot_hold(at, number));
     }
-    let entries = entries.into_iter().filter(|entry| !rank_files::is_one(&entry.name)).collect();
+    let entries = entries.into_iter().filter(|entry| !entry.name.starts_with(OF_RANK)).collect();
     Ok((header, def, entries))
 }
 

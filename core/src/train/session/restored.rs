@@ -16,11 +16,21 @@ use crate::train::saved::snapshot::{self, Decoded, Header, SnapshotKind};
 use crate::train::saved::tensors;
 use crate::train::saved::wrong::wrong;
 use crate::train::saved::{self, Saved, ring_of};
-use crate::train::session::Stack;
 use crate::train::setup::Setup;
 use crate::train::setup::length::Length;
 use crate::train::setup::own::Own;
 use crate::{Array, DType, Device, Result, State};
+
+/// Seeds that are not trained now, with arrays of their own.
+#[derive(Debug)]
+pub(in crate::train) struct Stack {
+    /// The seeds' numbers, in order of the arrays' rows.
+    pub seeds: Vec<usize>,
+    /// The seeds' arrays.
+    pub state: State,
+    /// The running episodes of each seed's environments on the host, if they were saved.
+    pub episodes: Option<Vec<Vec<u8>>>,
+}
 
 /// The content of the snapshots of a session.
 pub(in crate::train) struct Restored {

@@ -5,20 +5,10 @@
 //! numbers of iterations, are trained once all before them have ended.
 
 use super::Session;
+use super::restored::Stack;
 use super::seed_progress::SeedProgress;
 use crate::train::setup::Setup;
 use crate::{Device, Result, State};
-
-/// Seeds that are not trained now, with arrays of their own.
-#[derive(Debug)]
-pub(in crate::train) struct Stack {
-    /// The seeds' numbers, in order of the arrays' rows.
-    pub seeds: Vec<usize>,
-    /// The seeds' arrays.
-    pub state: State,
-    /// The running episodes of each seed's environments on the host, if they were saved.
-    pub episodes: Option<Vec<Vec<u8>>>,
-}
 
 impl Session {
     /// The numbers of the seeds of the last iteration, or of the first one before it is made, in order of its rows.

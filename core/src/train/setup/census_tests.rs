@@ -1,70 +1,59 @@
 //! Tests that no preset loses the kernels that make its speed.
 
+use toml::{Table, Value};
+
 use crate::Device;
 use crate::algo::Training;
 use crate::backend::Census;
 use crate::env::builtin;
-use crate::train::{Setup, presets};
+use crate::train::{Preset, Setup, presets};
 
-/// Algorithms without an optimiser of gradients.
-const WITHOUT: [&str; 4] = ["ars", "cem", "cma-es", "nop"];
+/// The kernels of a preset, where they are others than those that most have.
+struct Kernels(Table);
 
-/// Presets without one: ten parameters are too few for a kernel.
-const OTHERS: [&str; 1] = ["openai-es-cartpole"];
+impl Kernels {
+    fn of(preset: &Preset) -> Kernels {
+        let table = toml::from_str::<Table>(preset.text).unwrap().remove("kernels");
+        let kernels = table.map_or_else(Table::new, |kernels| kernels.as_table().unwrap().clone());
+        const KEYS: [&str; 5] = ["gradient_norms", "lane_layers", "optimiser_steps", "plays_by_steps", "row_layers"];
+        assert!(kernels.keys().all(|key| KEYS.contains(&key.as_str())), "{}", preset.name);
+        Kernels(kernels)
+    }
 
-/// Presets without wide layers, or whose candidates have matrices of their own.
-const NARROW: [&str; 4] = ["ars", "cem", "cma-es", "openai-es"];
+    /// Tells whether there are some: an optimiser of gradients, of parameters enough for a kernel; a norm of gradients
+    /// that the tile sums which writes the last of them, which no product too wide for a tile does and nothing of which
+    /// parts are known to be 0; wide layers whose candidates have no matrices of their own.
+    fn has(&self, key: &str) -> bool {
+        self.0.get(key).is_none_or(|has| has.as_bool().unwrap())
+    }
 
-/// Beginnings of the names of presets some of whose wide layers stay on lanes, and how many at most: of widths that
-/// fill no registers (DDPG's and TD3's 400 and 300, PEARL's 300), of the gates of recurrent units and of rows that
-/// episodes mask, and products of statistics.
-const LANES: [(&str, usize); 9] = [
-    ("ppo-cartpole-no-velocities", 22),
-    ("ddpg-pendulum", 8),
-    ("td3-pendulum", 11),
-    ("sac-half-cheetah", 2),
-    ("sac-walker2d", 2),
-    ("ars-half-cheetah", 1),
-    ("dice-maml-point-corner", 6),
-    ("rl2-", 62),
-    ("pearl-", 15),
-];
+    /// The most wide layers that stay on lanes: those of widths that fill no registers (DDPG's and TD3's 400 and 300,
+    /// PEARL's 300), the gates of recurrent units, rows that episodes mask, and products of statistics.
+    fn lane_layers(&self) -> usize {
+        self.0.get("lane_layers").map_or(0, |most| most.as_integer().unwrap().try_into().unwrap())
+    }
 
-/// Beginnings of the names of presets that play step by step: between steps they learn, or draw a new machine where an
-/// episode ends. All others play a rollout in one tile.
-const BY_STEPS: [&str; 6] = ["dqn-", "dql-", "ddpg-", "td3-", "sac-", "ppo-qube-swing-up:dt=0.01,randomised"];
-
-/// Beginnings of the names of presets whose norm of gradients, if they have one, is not summed by the tile that writes
-/// the last of them: that is a product too wide for a tile, or parts of the gradient are known to be 0.
-const NORM_APART: [&str; 9] = [
-    "openai-es-",
-    "vpg-",
-    "dqn-",
-    "ddpg-",
-    "td3-",
-    "pearl-",
-    "sac-half-cheetah",
-    "sac-walker2d",
-    "rl2-ppo-tabular-mdp",
-];
+    /// Tells whether it plays step by step, as it learns between steps, or, in one environment, draws a new machine where
+    /// an episode ends. All others play a rollout in one tile.
+    fn plays_by_steps(&self, env: &str) -> bool {
+        self.0.get("plays_by_steps").is_some_and(|of| *of == Value::Boolean(true) || of.as_str() == Some(env))
+    }
+}
 
 #[test]
 fn presets_have_the_kernels_that_make_their_speed() {
     let device = Device::cpu(1);
-    for preset in presets().unwrap().into_iter().filter(|preset| preset.is_builtin()) {
-        let setup = Setup::resolve(preset.algorithm, builtin(preset.env).unwrap(), &[0], None, &[]).unwrap();
+    for preset in presets().unwrap().into_iter().filter(Preset::is_builtin) {
+        let setup = Setup::resolve(preset.algorithm, builtin(&preset.env).unwrap(), &[0], None, &[]).unwrap();
         let plans = Training::plans(&**setup.fitted(), setup.env.clone(), 1).unwrap();
         let mut census = Census::default();
         plans.into_iter().for_each(|plan| census += device.compile(plan.into()).unwrap().census());
-        let name = &preset.name;
-        let none = WITHOUT.contains(&preset.algorithm) || OTHERS.iter().any(|other| name.starts_with(other));
-        assert_eq!(census.optimiser_steps == 0, none, "{name}: {census:?}");
-        assert_eq!(census.row_layers == 0, NARROW.contains(&preset.algorithm), "{name}: {census:?}");
-        let most = LANES.iter().find(|(start, _)| name.starts_with(start)).map_or(0, |(_, most)| *most);
-        assert!(census.lane_layers <= most, "{name}: {census:?}");
-        let apart = WITHOUT.contains(&preset.algorithm) || NORM_APART.iter().any(|start| name.starts_with(start));
-        assert_eq!(census.gradient_norms == 0, apart, "{name}: {census:?}");
-        let by_steps = BY_STEPS.iter().any(|start| name.starts_with(start));
+        let (name, kernels) = (&preset.name, Kernels::of(&preset));
+        assert_eq!(census.optimiser_steps > 0, kernels.has("optimiser_steps"), "{name}: {census:?}");
+        assert_eq!(census.gradient_norms > 0, kernels.has("gradient_norms"), "{name}: {census:?}");
+        assert_eq!(census.row_layers > 0, kernels.has("row_layers"), "{name}: {census:?}");
+        assert!(census.lane_layers <= kernels.lane_layers(), "{name}: {census:?}");
+        let by_steps = kernels.plays_by_steps(&preset.env);
         assert_eq!(census.plays_by_steps > 0, by_steps, "{name}: {census:?}");
         assert!(by_steps || census.plays_in_tiles > 0, "{name}: {census:?}");
     }

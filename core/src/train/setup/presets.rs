@@ -1,8 +1,9 @@
-//! Presets: settings that are known to work, by algorithm and environment.
+//! Presets: settings that are known to work, by algorithm and environment. They are in the rooms of their algorithms.
 
 use toml::{Table, Value};
 
-use super::without_comments::file;
+use super::register::ALGORITHMS;
+use crate::algo::AlgorithmDef;
 use crate::env::own_name;
 use crate::{Error, Result};
 
@@ -14,140 +15,16 @@ pub struct Preset {
     /// The name of the algorithm.
     pub algorithm: &'static str,
     /// The name of the environment, such as `cartpole` or `gymnasium:CartPole-v1`.
-    pub env: &'static str,
-    /// The text of the file: TOML with the origin of each number in comments, which WebAssembly leaves out.
+    pub env: String,
+    /// The origin of the numbers. WebAssembly has none.
+    pub origin: String,
+    /// The text of the preset: TOML with the origin of each number in comments, which WebAssembly leaves out.
     pub text: &'static str,
     /// The number of environment steps per seed.
     pub steps: u64,
     /// The algorithm's settings.
     pub settings: Table,
 }
-
-/// The cheetah of garage's examples of RL².
-#[cfg(any(feature = "bodies", feature = "modules"))]
-const GARAGE_CHEETAH: &str = "half-cheetah-vel:velocity_range=0..2,observe_torso=true";
-
-const FILES: &[(&str, &str, &str)] = &[
-    ("ppo", "cartpole", file!("ppo-cartpole.toml")),
-    ("ppo", "cartpole-no-velocities", file!("ppo-cartpole-no-velocities.toml")),
-    ("ppo", "pendulum", file!("ppo-pendulum.toml")),
-    ("ppo", "acrobot", file!("ppo-acrobot.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
-    ("ppo", "half-cheetah", file!("ppo-half-cheetah.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
-    ("ppo", "hopper", file!("ppo-hopper.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
-    ("ppo", "walker2d", file!("ppo-walker2d.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
-    ("ppo", "swimmer", file!("ppo-swimmer.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
-    ("ppo", "reacher", file!("ppo-reacher.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
-    ("ppo", "inverted-pendulum", file!("ppo-inverted-pendulum.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
-    ("ppo", "inverted-double-pendulum", file!("ppo-inverted-double-pendulum.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
-    ("ppo", "qube-swing-up:dt=0.01", file!("ppo-qube-swing-up.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
-    ("ppo", "qube-swing-up:dt=0.01,randomised=true", file!("ppo-qube-swing-up.toml")),
-    ("ppo", "mountain-car", file!("ppo-mountain-car.toml")),
-    ("ppo", "mountain-car-continuous", file!("ppo-mountain-car-continuous.toml")),
-    ("ppo2", "cartpole", file!("ppo2-cartpole.toml")),
-    ("a2c", "cartpole", file!("a2c-cartpole.toml")),
-    ("a2c", "pendulum", file!("a2c-pendulum.toml")),
-    ("a2c", "acrobot", file!("a2c-acrobot.toml")),
-    ("vpg", "cartpole", file!("vpg-cartpole.toml")),
-    ("svpg", "cartpole", file!("svpg-cartpole.toml")),
-    ("trpo", "cartpole", file!("trpo-cartpole.toml")),
-    ("trpo", "pendulum", file!("trpo-pendulum.toml")),
-    ("trpo", "acrobot", file!("trpo-acrobot.toml")),
-    ("trpo", "mountain-car-continuous", file!("trpo-mountain-car-continuous.toml")),
-    ("dqn", "cartpole", file!("dqn-cartpole.toml")),
-    ("dqn", "acrobot", file!("dqn-acrobot.toml")),
-    ("dqn", "mountain-car", file!("dqn-mountain-car.toml")),
-    ("dql", "cartpole", file!("dql-cartpole.toml")),
-    ("ddpg", "pendulum", file!("ddpg-pendulum.toml")),
-    ("td3", "pendulum", file!("td3-pendulum.toml")),
-    ("sac", "pendulum", file!("sac-pendulum.toml")),
-    ("sac", "mountain-car-continuous", file!("sac-mountain-car-continuous.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
-    ("sac", "half-cheetah", file!("sac-half-cheetah.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
-    ("sac", "hopper", file!("sac-hopper.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
-    ("sac", "walker2d", file!("sac-walker2d.toml")),
-    ("cem", "cartpole", file!("cem-cartpole.toml")),
-    ("cma-es", "cartpole", file!("cma-es-cartpole.toml")),
-    ("openai-es", "cartpole", file!("openai-es-cartpole.toml")),
-    ("ars", "cartpole", file!("ars-cartpole.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
-    ("ars", "half-cheetah", file!("ars-half-cheetah.toml")),
-    ("nop", "cartpole", file!("nop-cartpole.toml")),
-    ("promp", "point-corner", file!("promp-point-corner.toml")),
-    ("promp", "navigation", file!("promp-navigation.toml")),
-    ("maml-ppo", "point-corner", file!("maml-ppo-point-corner.toml")),
-    ("maml-vpg", "point-corner", file!("maml-vpg-point-corner.toml")),
-    ("maml-trpo", "point-corner", file!("maml-trpo-point-corner.toml")),
-    ("e-maml", "point-corner", file!("e-maml-point-corner.toml")),
-    ("dice-maml", "point-corner", file!("dice-maml-point-corner.toml")),
-    ("rl2-ppo", "bandit", file!("rl2-ppo-bandit.toml")),
-    ("rl2-ppo", "bandit:arms=10", file!("rl2-ppo-bandit-10.toml")),
-    ("rl2-ppo", "bandit:pulls=100", file!("rl2-ppo-bandit-pulls-100.toml")),
-    ("rl2-ppo", "bandit:arms=10,pulls=100", file!("rl2-ppo-bandit-10-pulls-100.toml")),
-    ("rl2-ppo", "tabular-mdp", file!("rl2-ppo-tabular-mdp.toml")),
-    ("pearl", "point-robot", file!("pearl-point-robot.toml")),
-    ("pearl", "point-half-circle", file!("pearl-point-half-circle.toml")),
-    ("pearl", "point-half-circle-dense", file!("pearl-point-half-circle-dense.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
-    ("promp", "half-cheetah-vel", file!("promp-half-cheetah-vel.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
-    ("maml-trpo", "half-cheetah-vel", file!("maml-trpo-half-cheetah-vel.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
-    ("maml-trpo", "half-cheetah-dir", file!("maml-trpo-half-cheetah-dir.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
-    ("rl2-ppo", "half-cheetah-vel", file!("rl2-ppo-half-cheetah-vel.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
-    ("pearl", "half-cheetah-vel", file!("pearl-half-cheetah-vel.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
-    ("pearl", "half-cheetah-dir", file!("pearl-half-cheetah-dir.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
-    ("rl2-ppo", GARAGE_CHEETAH, file!("rl2-ppo-half-cheetah-vel-garage.toml")),
-    #[cfg(any(feature = "bodies", feature = "modules"))]
-    ("rl2-trpo", GARAGE_CHEETAH, file!("rl2-trpo-half-cheetah-vel-garage.toml")),
-    ("rl2-trpo", "bandit", file!("rl2-trpo-bandit.toml")),
-];
-
-/// Presets of environments of the host, by the names that they have there. Where the zoo's numbers are those of a
-/// built-in environment's preset, that file serves both.
-#[cfg(feature = "gymnasium")]
-const HOST_FILES: &[(&str, &str, &str)] = &[
-    ("ppo", "gymnasium:CartPole-v1", file!("ppo-cartpole.toml")),
-    ("dqn", "gymnasium:CartPole-v1", file!("dqn-cartpole.toml")),
-    ("ppo", "gymnasium:Acrobot-v1", file!("ppo-acrobot.toml")),
-    ("dqn", "gymnasium:Acrobot-v1", file!("dqn-acrobot.toml")),
-    ("ppo", "gymnasium:MountainCar-v0", file!("ppo-mountain-car.toml")),
-    ("dqn", "gymnasium:MountainCar-v0", file!("dqn-mountain-car.toml")),
-    ("sac", "gymnasium:MountainCarContinuous-v0", file!("sac-mountain-car-continuous.toml")),
-    ("ppo", "gymnasium:Pendulum-v1", file!("ppo-pendulum.toml")),
-    ("sac", "gymnasium:Pendulum-v1", file!("sac-pendulum.toml")),
-    ("td3", "gymnasium:Pendulum-v1", file!("td3-pendulum.toml")),
-    ("ppo", "gymnasium:HalfCheetah-v5", file!("gymnasium/ppo-half-cheetah.toml")),
-    ("sac", "gymnasium:HalfCheetah-v5", file!("gymnasium/sac-mujoco.toml")),
-    ("td3", "gymnasium:HalfCheetah-v5", file!("gymnasium/td3-mujoco.toml")),
-    ("ppo", "gymnasium:Hopper-v5", file!("gymnasium/ppo-hopper.toml")),
-    ("sac", "gymnasium:Hopper-v5", file!("gymnasium/sac-mujoco.toml")),
-    ("td3", "gymnasium:Hopper-v5", file!("gymnasium/td3-mujoco.toml")),
-    ("ppo", "gymnasium:Walker2d-v5", file!("gymnasium/ppo-walker2d.toml")),
-    ("sac", "gymnasium:Walker2d-v5", file!("gymnasium/sac-mujoco.toml")),
-    ("td3", "gymnasium:Walker2d-v5", file!("gymnasium/td3-mujoco.toml")),
-    ("rl2-ppo", "metaworld:ML1-reach", file!("metaworld/rl2-ppo-ml1.toml")),
-    ("rl2-ppo", "metaworld:ML10", file!("metaworld/rl2-ppo-ml10.toml")),
-    ("pearl", "metaworld:ML1-reach", file!("metaworld/pearl-ml1.toml")),
-    ("pearl", "metaworld:ML1-push", file!("metaworld/pearl-ml1.toml")),
-];
-
-#[cfg(not(feature = "gymnasium"))]
-const HOST_FILES: &[(&str, &str, &str)] = &[];
 
 /// How names of environments of Python begin, which are played on the host.
 const OF_PYTHON: [&str; 2] = ["gymnasium:", "metaworld:"];
@@ -161,7 +38,12 @@ impl Preset {
     /// True for presets of built-in environments; others need what plays them: `gymnasium:CartPole-v1` needs Python.
     #[must_use]
     pub fn is_builtin(&self) -> bool {
-        name_in_python(self.env).is_none()
+        name_in_python(&self.env).is_none()
+    }
+
+    /// Tells whether this build can have the environment.
+    fn has_env(&self) -> bool {
+        self.is_builtin() || cfg!(feature = "gymnasium")
     }
 }
 
@@ -170,7 +52,9 @@ impl Preset {
 /// # Errors
 /// Never, because a test reads each of the built-in files.
 pub fn presets() -> Result<Vec<Preset>> {
-    FILES.iter().chain(HOST_FILES).map(|(algorithm, env, text)| parse(algorithm, env, text)).collect()
+    let all: Vec<Preset> = ALGORITHMS.iter().map(|def| presets_of(def)).collect::<Result<Vec<_>>>()?.concat();
+    let (builtin, host): (Vec<_>, Vec<_>) = all.into_iter().partition(Preset::is_builtin);
+    Ok([builtin, host].concat())
 }
 
 /// The preset for an algorithm on an environment, if there is one. It also serves the environment with another time
@@ -181,26 +65,53 @@ pub fn presets() -> Result<Vec<Preset>> {
 pub fn preset(algorithm: &str, env: &str) -> Result<Option<Preset>> {
     match name_in_python(env) {
         Some(_) => preset_on_host(algorithm, env),
-        None => found(FILES, algorithm, own_name(env)),
+        None => found(algorithm, own_name(env)),
     }
 }
 
 /// The preset for an algorithm on an environment of the host, which may have a built-in one's name.
 pub(super) fn preset_on_host(algorithm: &str, env: &str) -> Result<Option<Preset>> {
-    found(HOST_FILES, algorithm, env.split('?').next().unwrap_or(env))
+    match name_in_python(env) {
+        Some(_) => found(algorithm, env.split('?').next().unwrap_or(env)),
+        None => Ok(None),
+    }
 }
 
-fn found(files: &[(&'static str, &'static str, &'static str)], algorithm: &str, env: &str) -> Result<Option<Preset>> {
-    files.iter().find(|(a, e, _)| *a == algorithm && *e == env).map(|(a, e, text)| parse(a, e, text)).transpose()
+fn found(algorithm: &str, env: &str) -> Result<Option<Preset>> {
+    let Some(def) = ALGORITHMS.iter().find(|def| def.name == algorithm) else { return Ok(None) };
+    Ok(presets_of(def)?.into_iter().find(|preset| preset.env == env))
 }
 
-fn parse(algorithm: &'static str, env: &'static str, text: &'static str) -> Result<Preset> {
-    let name = format!("{algorithm}-{}", name_in_python(env).unwrap_or(env));
-    let wrong = |problem: String| Error::config(format!("preset {name}"), problem);
-    let mut settings: Table = toml::from_str(text).map_err(|e| wrong(e.message().to_owned()))?;
-    let steps = match settings.remove("steps") {
-        Some(Value::Integer(steps)) if steps > 0 => steps as u64,
-        other => return Err(wrong(format!("steps must be a whole number above 0, got {other:?}"))),
-    };
-    Ok(Preset { name, algorithm, env, text, steps, settings })
+/// The presets of an algorithm, of which [`AlgorithmDef::presets`] says how they are written.
+fn presets_of(def: &AlgorithmDef) -> Result<Vec<Preset>> {
+    let mut presets = Vec::new();
+    for text in def.presets.split("[[preset]]\n").skip(1) {
+        let wrong = |problem: String| Error::config(format!("a preset of {}", def.name), problem);
+        let mut settings: Table = toml::from_str(text).map_err(|e| wrong(e.message().to_owned()))?;
+        if settings.remove("algorithm").is_some_and(|of| of.as_str() != Some(def.name)) {
+            continue;
+        }
+        let steps = match settings.remove("steps") {
+            Some(Value::Integer(steps)) if steps > 0 => steps as u64,
+            other => return Err(wrong(format!("steps must be a whole number above 0, got {other:?}"))),
+        };
+        let origin = settings.remove("origin").and_then(|origin| Some(origin.as_str()?.to_owned())).unwrap_or_default();
+        let envs = match settings.remove("env") {
+            Some(Value::Array(envs)) => envs,
+            one => one.into_iter().collect(),
+        };
+        // What tests ask of the kernels is no setting.
+        settings.remove("kernels");
+        presets.extend(envs.iter().filter_map(Value::as_str).map(|env| Preset {
+            name: format!("{}-{}", def.name, name_in_python(env).unwrap_or(env)),
+            algorithm: def.name,
+            env: env.to_owned(),
+            origin: origin.clone(),
+            text,
+            steps,
+            settings: settings.clone(),
+        }));
+    }
+    presets.retain(Preset::has_env);
+    Ok(presets)
 }

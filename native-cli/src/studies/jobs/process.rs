@@ -130,7 +130,7 @@ impl JobProcess {
         };
         let hint = after("hint: ").map_or("", |(_, hint)| hint);
         let code = code.and_then(|code| u8::try_from(code).ok()).filter(|code| (1..=3).contains(code)).unwrap_or(1);
-        Stop { code, message, hint: hint.to_owned(), lost: false }
+        Stop { code, hint: hint.to_owned(), ..Stop::failure(message) }
     }
 
     /// The last line that tells of an error: most lines are of progress. The Python package looks for the same

@@ -16,18 +16,3 @@ pub const ORIGINS: &[&str] = &[
     "pycma",
     "paper's n",
 ];
-
-/// The presets.
-pub const OWN: &[&str] = &[
-    "ars-cartpole",
-    "ars-half-cheetah",
-    "nop-cartpole",
-    "openai-es-cartpole",
-    "pearl-point-half-circle-dense",
-    "rl2-ppo-half-cheetah-vel",
-    "rl2-ppo-bandit",
-    "rl2-ppo-bandit:arms=10",
-    "rl2-ppo-bandit:pulls=100",
-    "rl2-ppo-bandit:arms=10,pulls=100",
-    "rl2-ppo-ML1-reach",
-];

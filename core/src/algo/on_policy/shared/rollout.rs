@@ -91,7 +91,7 @@ impl<'a> Rollout<'a> {
             return Rollout::collect_episodes(sampling, nets, it, held, amount);
         }
         if !it.spec().task.is_empty() && held.find("task").is_none() {
-            fail(Error::one_task(&it.spec().name));
+            fail(Error::ManyTasks(it.spec().name.clone()));
         }
         let Sampling { horizon, envs, sde, sde_sample_freq, .. } = *sampling;
         let acting = nets.acting(held);

@@ -190,7 +190,7 @@ fn parameters_are_part_of_the_name_and_change_the_machine() {
     assert!(refused("qube-swing-up:integrator=euler").contains("unknown value `euler`"));
     assert!(refused("ball-on-beam:integrator=rk4").contains("no parameter `integrator`"));
     // Each domain parameter does something, somewhere.
-    for name in MACHINES {
+    for (name, _, _) in MACHINES {
         let other = |parameter: &str| {
             let default: f64 = builtin_parameters(name).iter().find(|p| p.name == parameter)?.default.parse().ok()?;
             let value = if parameter.contains("thold") && !parameter.contains("torque") {
@@ -226,7 +226,7 @@ fn parameters_are_part_of_the_name_and_change_the_machine() {
 
 #[test]
 fn tasks_are_machines_of_which_the_nominal_one_is_one() {
-    for name in MACHINES {
+    for (name, _, _) in MACHINES {
         let [one, many] = ["", ":randomised=true"].map(|text| builtin(&format!("{name}{text}")).unwrap());
         assert!(one.spec().task.is_empty() && many.spec().task.len() >= 3, "{name}");
         assert_eq!(one.spec().action, many.spec().action);
@@ -274,7 +274,7 @@ fn tasks_are_machines_of_which_the_nominal_one_is_one() {
 #[test]
 fn machines_keep_to_the_contract_of_environments_also_with_tasks() {
     use crate::env::{Outcome, check_env};
-    for name in MACHINES {
+    for (name, _, _) in MACHINES {
         for text in ["", ":randomised=true", ":dt=0.005"] {
             let report = check_env(&builtin(&format!("{name}{text}")).unwrap(), None);
             let allowed = |check: &crate::env::Check| name == "pyrado-pendulum" && check.name == "resets";

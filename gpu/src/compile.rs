@@ -1,0 +1,266 @@
+//! From a plan to steps: which buffers each kernel binds, and its shader.
+
+mod bind;
+mod loops;
+mod number;
+mod pack;
+mod spot;
+
+use quickstudy_core::program::{Kernel, KernelSchedule, Kind, Plan};
+use quickstudy_core::{Error, Result};
+
+use crate::limits::KernelLimits;
+use crate::wgsl::{self, Pass, Shader};
+use bind::{Bindings, Frame};
+pub(crate) use number::Number;
+use pack::Packs;
+pub(crate) use spot::Home;
+use spot::{Key, Spot, Write};
+
+/// A dispatch.
+#[derive(Debug)]
+pub(crate) struct Dispatch {
+    /// The buffers that it binds.
+    pub homes: Vec<Home>,
+    /// Tells which of these are written.
+    pub written: Vec<bool>,
+    /// The shader.
+    pub shader: Shader,
+    /// Words that it writes.
+    pub moved: usize,
+}
+
+/// A step of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The dispatch of that number.
+    Run(usize),
+    /// Steps repeated.
+    Loop {
+        /// How often.
+        len: usize,
+        /// From the last index to the first.
+        reverse: bool,
+        /// The loop is left out where this is not 0.
+        unless: Option<Number>,
+        /// The steps that are repeated.
+        body: Vec<Step>,
+    },
+}
+
+impl Step {
+    /// Dispatches at these steps of the loops around.
+    fn dispatches(&self, at: &mut Vec<u32>) -> usize {
+        let Step::Loop { len, unless, body, .. } = self else { return 1 };
+        if unless.as_ref().is_some_and(|unless| unless.at(at) != 0) {
+            return 0;
+        }
+        let mut of = |t: usize| {
+            at.push(t as u32);
+            let all = body.iter().map(|step| step.dispatches(at)).sum::<usize>();
+            at.pop();
+            all
+        };
+        if body.iter().any(Step::varies) { (0..*len).map(of).sum() } else { len * of(0) }
+    }
+
+    /// Tells whether it is left out at some steps of the loops around, or a step of it is.
+    fn varies(&self) -> bool {
+        matches!(self, Step::Loop { unless, body, .. } if unless.is_some() || body.iter().any(Step::varies))
+    }
+}
+
+/// A compiled plan.
+#[derive(Debug, Default)]
+pub(crate) struct Compiled {
+    /// All dispatches.
+    pub dispatches: Vec<Dispatch>,
+    /// Their order, by kernel of the plan.
+    pub steps: Vec<Vec<Step>>,
+    /// Number of elements of the program's own buffers.
+    pub own: Vec<usize>,
+    /// The longest loop.
+    pub longest: usize,
+}
+
+/// Steps of a plan.
+///
+/// # Errors
+/// If a kernel binds more buffers than it may, or the plan is at fault.
+pub(crate) fn compile(plan: &Plan, limits: KernelLimits) -> Result<Compiled> {
+    let mut packs = Packs::default();
+    loop {
+        // Which loops want fewer buffers shows while they are compiled; what is packed for them is elsewhere then.
+        let (compiled, wishes) = compile_with(plan, limits, &packs);
+        if !packs.grant(&wishes, limits.words) {
+            return compiled;
+        }
+    }
+}
+
+fn compile_with(plan: &Plan, limits: KernelLimits, packs: &Packs) -> (Result<Compiled>, Packs) {
+    let compiled = Compiled { longest: 1, own: packs.lens(), ..Compiled::default() };
+    let mut compiler = Compiler { plan, limits, packs, wishes: Packs::default(), scratch: None, compiled };
+    let slots = compiler.slots(&plan.schedule);
+    let root = Frame { around: None, level: 0, slots, carries: Vec::new(), rows: Vec::new() };
+    let steps = compiler.schedule(&plan.schedule, &root);
+    let Compiler { compiled, wishes, .. } = compiler;
+    (steps.map(|steps| Compiled { steps, ..compiled }), wishes)
+}
+
+/// The WGSL of a plan's kernels, without a device: each text once, in order of its first use.
+///
+/// # Errors
+/// If a kernel binds more buffers than it may.
+pub fn shaders(plan: &Plan, limits: KernelLimits) -> Result<Vec<String>> {
+    let mut texts: Vec<String> = Vec::new();
+    for dispatch in compile(plan, limits)?.dispatches {
+        if !texts.contains(&dispatch.shader.text) {
+            texts.push(dispatch.shader.text);
+        }
+    }
+    Ok(texts)
+}
+
+/// Number of dispatches of each kernel of a plan, those of loops at each step.
+///
+/// # Errors
+/// If a kernel binds more buffers than it may.
+pub fn dispatches(plan: &Plan, limits: KernelLimits) -> Result<Vec<usize>> {
+    let of = |steps: &Vec<Step>| steps.iter().map(|step| step.dispatches(&mut Vec::new())).sum();
+    Ok(compile(plan, limits)?.steps.iter().map(of).collect())
+}
+
+struct Compiler<'a> {
+    plan: &'a Plan,
+    limits: KernelLimits,
+    /// Which values share a buffer.
+    packs: &'a Packs,
+    /// Which values should.
+    wishes: Packs,
+    /// The program's own buffer that holds partial sums between the dispatches of a kernel.
+    scratch: Option<usize>,
+    compiled: Compiled,
+}
+
+/// Number of buffers of these writes and one more.
+fn distinct(writes: &[Write], more: Spot) -> usize {
+    let mut homes: Vec<Home> = Vec::with_capacity(writes.len() + 1);
+    for spot in writes.iter().map(|w| w.1).chain([more]) {
+        if !homes.contains(&spot.home) {
+            homes.push(spot.home);
+        }
+    }
+    homes.len()
+}
+
+impl Compiler<'_> {
+    /// Memory of the program's own.
+    fn own(&mut self, key: Key, len: usize) -> Spot {
+        self.packs.find(key).unwrap_or_else(|| {
+            self.compiled.own.push(len);
+            Spot { home: Home::Own(self.compiled.own.len() - 1), first: 0, key: Some((key, len)) }
+        })
+    }
+
+    fn slots(&mut self, schedule: &KernelSchedule) -> Vec<Spot> {
+        schedule.slots.iter().enumerate().map(|(i, len)| self.own(Key::slot(schedule, i), *len)).collect()
+    }
+
+    /// The steps of each kernel.
+    fn schedule(&mut self, schedule: &KernelSchedule, frame: &Frame<'_>) -> Result<Vec<Vec<Step>>> {
+        let steps = schedule.kernels.iter().map(|kernel| {
+            let mut steps = Vec::new();
+            match kernel.kind {
+                Kind::Scan => self.scan(kernel, frame, &mut steps)?,
+                _ => self.kernel(kernel, frame, &mut steps)?,
+            }
+            Ok(steps)
+        });
+        steps.collect()
+    }
+
+    fn kernel(&mut self, kernel: &Kernel, frame: &Frame<'_>, steps: &mut Vec<Step>) -> Result<()> {
+        let mut reads = Bindings::default();
+        for (node, place) in &kernel.reads {
+            frame.leaf(self.plan, *node, *place, &mut reads)?;
+        }
+        frame.steps_of(&mut reads);
+        let mut writes = Vec::with_capacity(kernel.writes.len());
+        for (node, place) in &kernel.writes {
+            if let Some((spot, row)) = frame.write(*place)? {
+                writes.push((*node, spot, row));
+            }
+        }
+        for part in self.parts(&reads, writes) {
+            self.dispatches(kernel, reads.clone(), &part, steps)?;
+        }
+        Ok(())
+    }
+
+    /// The writes of one dispatch, or of several where an environment's results are too many buffers: each part
+    /// computes again what it needs. What replaces an operand is written last.
+    fn parts(&self, reads: &Bindings, writes: Vec<Write>) -> Vec<Vec<Write>> {
+        let (last, others): (Vec<Write>, Vec<Write>) = writes.into_iter().partition(|w| reads.spots.contains(&w.1));
+        let room = self.limits.bindings.saturating_sub(reads.homes.len()).max(1);
+        let mut parts: Vec<Vec<Write>> = Vec::new();
+        for write in others {
+            match parts.last_mut() {
+                Some(part) if distinct(part, write.1) <= room => part.push(write),
+                _ => parts.push(vec![write]),
+            }
+        }
+        match parts.last_mut() {
+            Some(part) => part.extend(last),
+            None if last.is_empty() => {}
+            None => parts.push(last),
+        }
+        parts
+    }
+
+    fn dispatches(
+        &mut self,
+        kernel: &Kernel,
+        mut bindings: Bindings,
+        writes: &[Write],
+        steps: &mut Vec<Step>,
+    ) -> Result<()> {
+        bindings.write(writes);
+        let Bindings { mut homes, memory, .. } = bindings;
+        let graph = &self.plan.graph;
+        let (passes, scratch) = wgsl::passes(graph, kernel, &memory, self.plan.scalars.len(), self.limits)?;
+        if scratch > 0 {
+            homes.push(self.scratch(scratch));
+        }
+        for pass in passes {
+            if pass.bindings.len() > self.limits.bindings {
+                let names: Vec<_> = kernel.nodes.iter().map(|id| graph.nodes[*id as usize].op.name()).collect();
+                return Err(Error::Device(format!(
+                    "a kernel binds {} buffers, and this GPU allows {}: {}",
+                    pass.bindings.len(),
+                    self.limits.bindings,
+                    names.join(", ")
+                )));
+            }
+            steps.push(self.dispatch(pass, &homes));
+        }
+        Ok(())
+    }
+
+    fn dispatch(&mut self, pass: Pass, homes: &[Home]) -> Step {
+        let (homes, written) = pass.bindings.iter().map(|(k, written)| (homes[*k], *written)).unzip();
+        self.compiled.dispatches.push(Dispatch { homes, written, shader: pass.shader, moved: pass.moved });
+        Step::Run(self.compiled.dispatches.len() - 1)
+    }
+
+    /// The scratch buffer, of at least that many words.
+    fn scratch(&mut self, len: usize) -> Home {
+        let own = &mut self.compiled.own;
+        let at = *self.scratch.get_or_insert_with(|| {
+            own.push(0);
+            own.len() - 1
+        });
+        own[at] = own[at].max(len);
+        Home::Own(at)
+    }
+}
