@@ -5,7 +5,7 @@
 //! key in JSON, no point in TensorBoard. Every row has [`ENV_STEPS`]; by it a resumed run cuts the rows that are newer
 //! than its snapshot, so that the files end up the same as without the interruption, wall-clock columns aside.
 //!
-//! Not every iteration leaves a row where a run is long, see [`crate::metrics::history::is_due`]: a day's run takes some
+//! Not every iteration leaves a row where a run is long, see [`history::is_due`]: a day's run takes some
 //! megabytes. Files are open only while they are written.
 
 pub(crate) mod agreement;
