@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use super::BuiltinEntry;
 use super::inverted_double_pendulum::InvertedDoublePendulum;
 use super::inverted_pendulum::InvertedPendulum;
 use super::locomotion::families::{
@@ -10,7 +9,7 @@ use super::locomotion::families::{
     walker2d_rand_params, walker2d_vel,
 };
 use super::locomotion::{Locomotion, RunningTask, half_cheetah, hopper, swimmer, walker2d};
-use super::parameters::{Given, Parameter};
+use super::parameters::{BuiltinEntry, Given, Parameter};
 use super::reacher::Reacher;
 use super::reader::Reader;
 use crate::Result;

@@ -22,6 +22,7 @@ mod reader;
 pub mod tabular_mdp;
 
 pub use parameters::Parameter;
+use parameters::{BuiltinEntry, Make};
 pub(super) use parameters::{Given, parse};
 
 use std::borrow::Cow;
@@ -43,12 +44,6 @@ use self::tabular_mdp::TabularMdp;
 use crate::env::time_limit::{self, TIME_LIMIT};
 use crate::env::{Env, EnvDef};
 use crate::{Error, Result};
-
-/// How an environment is made with the parameters that were given.
-type Make = fn(&Given<'_>) -> Result<EnvDef>;
-
-/// A name, the parameters it takes, and how it is made.
-type BuiltinEntry = (&'static str, &'static [Parameter], Make);
 
 const BUILTIN: &[BuiltinEntry] = &[
     ("cartpole", &[], standard::<CartPole>),

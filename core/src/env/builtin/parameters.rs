@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
+use crate::env::EnvDef;
 use crate::{Error, Result};
 
 /// A parameter that may be given with the name of an environment.
@@ -19,6 +20,12 @@ pub struct Parameter {
 /// The parameters that were given: names and values.
 #[derive(Default)]
 pub(in crate::env) struct Given<'a>(Vec<(&'a str, &'a str)>);
+
+/// How an environment is made with the parameters that were given.
+pub(super) type Make = fn(&Given<'_>) -> Result<EnvDef>;
+
+/// A name, the parameters it takes, and how it is made.
+pub(super) type BuiltinEntry = (&'static str, &'static [Parameter], Make);
 
 /// Reads the parameters that were given with the name of the environment `env`.
 ///

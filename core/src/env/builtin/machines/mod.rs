@@ -34,8 +34,7 @@ pub use qcartpole::QCartPole;
 pub use qube::{Qube, QubeIntegrator};
 pub use reward::Weights;
 
-use super::Make;
-use super::parameters::Parameter;
+use super::parameters::{Make, Parameter};
 use crate::env::EnvDef;
 
 /// The machines: a name, the parameters it takes, and how it is made.
