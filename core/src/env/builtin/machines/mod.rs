@@ -37,8 +37,11 @@ pub use reward::Weights;
 use super::parameters::{Make, Parameter};
 use crate::env::EnvDef;
 
-/// The machines: a name, the parameters it takes, and how it is made.
-pub(super) const MACHINES: [(&str, fn() -> Vec<Parameter>, Make); 9] = [
+/// A name, the parameters it takes, and how it is made.
+type MachineEntry = (&'static str, fn() -> Vec<Parameter>, Make);
+
+/// The machines.
+pub(super) const MACHINES: [MachineEntry; 9] = [
     ("ball-on-beam", || BallOnBeam::continuous().parameters(), |p| EnvDef::new(BallOnBeam::continuous().given(p)?)),
     (
         "ball-on-beam-discrete",
