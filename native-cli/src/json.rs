@@ -36,13 +36,13 @@ pub(crate) enum CommonLine {
         /// A sentence
         text: String,
     },
-    /// Why the command failed: its last line.
+    /// The error that ended the command: its last line.
     Error {
         /// Kind of error, a word that does not change between versions
         kind: String,
         /// A sentence
         message: String,
-        /// What to do about it, where the message does not say it
+        /// A remedy, where the message does not say it
         hint: Option<String>,
     },
 }

@@ -63,8 +63,10 @@ def load(
     """
     snapshot = Snapshot(snapshot_of(Path(run), last))
     header = snapshot.header
-    spec = header.get("spec")  # of environments of the host, such as those of Gymnasium
-    found = _spaces.of_spec(spec) if spec else _spaces.of_environment(str(header["env"]))
+    spec = header.get("spec")  # older versions wrote it of environments of the host only
+    found = _spaces.of_spec(spec) if spec else None
+    if found is None and space is None:
+        found = _spaces.of_environment(str(header["env"]))
     if space is not None:
         acts_in: Space = _spaces.of_object(space)
         if found is not None and not _spaces.agree(found, acts_in, formed=bool(spec and spec.get("action_form"))):

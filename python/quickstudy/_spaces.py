@@ -1,4 +1,4 @@
-"""Action spaces, and those of the built-in environments."""
+"""Action spaces."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._command import environments
 from ._error import Error
 
 Floats = NDArray[np.float64]
@@ -72,75 +73,34 @@ def _single(bounds: Iterable[float], towards: float) -> Floats:
 Space = Choices | ManyChoices | Box
 
 
-def _vectors(size: int, bound: float) -> Box:
-    return Box((-bound,) * size, (bound,) * size)
-
-
-_PLANE = ["point-origin", "point", "navigation", "navigation-squared", "point-robot", "point-half-circle"]
-_PLANE += ["point-half-circle-dense", "point-arena", "point-momentum", "point-momentum-sparse"]
-_PLANE += ["point-momentum-squared"]
-_WIDE_PLANE = ["point-corner", "point-corner-sparse", "point-corner-squared"]
-_WIDE_PLANE += ["point-walls", "point-walls-sparse", "point-walls-squared"]
-
-BUILT_IN: dict[str, Space] = {
-    "cartpole": Choices(2),
-    "cartpole-no-velocities": Choices(2),
-    "pendulum": _vectors(1, 2.0),
-    "acrobot": Choices(3),
-    "mountain-car": Choices(3),
-    "mountain-car-continuous": _vectors(1, 1.0),
-    "grid-world": Choices(4),
-    "bit-flip": Choices(15),
-    **{name: _vectors(2, 0.1) for name in _PLANE},
-    **{name: _vectors(2, 0.2) for name in _WIDE_PLANE},
-    "bandit": Choices(5),
-    "tabular-mdp": Choices(5),
-    "dark-room": Choices(5),
-    "key-door": Choices(5),
-    "half-cheetah": _vectors(6, 1.0),
-    "hopper": _vectors(3, 1.0),
-    "walker2d": _vectors(6, 1.0),
-    "half-cheetah-vel": _vectors(6, 1.0),
-    "half-cheetah-dir": _vectors(6, 1.0),
-    "walker2d-vel": _vectors(6, 1.0),
-    "walker2d-dir": _vectors(6, 1.0),
-    "swimmer-vel": _vectors(2, 1.0),
-    "hopper-rand-params": _vectors(3, 1.0),
-    "walker2d-rand-params": _vectors(6, 1.0),
-    "swimmer": _vectors(2, 1.0),
-    "reacher": _vectors(2, 1.0),
-    "inverted-pendulum": _vectors(1, 3.0),
-    "inverted-double-pendulum": _vectors(1, 1.0),
-    "ball-on-beam": _vectors(1, 29.43),
-    "ball-on-beam-discrete": Choices(3),
-    "mass-spring": _vectors(1, 30.0),
-    "pyrado-pendulum": _vectors(1, 3.5),
-    "qube-swing-up": _vectors(1, 4.5),
-    "qube-stabilise": _vectors(1, 4.5),
-    "qcartpole-stabilise": _vectors(1, 8.0),
-    "qcartpole-swing-up": _vectors(1, 8.0),
-    "ball-balancer": _vectors(2, 3.0),
-}
-
 # Parameters of environments that say how many choices there are.
 _COUNTS = {"bandit": "arms", "bit-flip": "bits"}
 
 
 def of_environment(name: str) -> Space | None:
-    """Give the action space of a built-in environment, or None of others.
+    """Give the action space of a built-in environment, or None of others: of snapshots that have no spec of it.
 
     `name` is as on the command line, perhaps with parameters, as in `bandit:arms=10`.
+
+    Raises:
+        Error: if the program `quickstudy` is not there.
     """
     name, _, parameters = name.partition(":")
     for parameter in parameters.split(","):
         key, _, value = parameter.partition("=")
         if key.strip() == _COUNTS.get(name) and value.strip().isdecimal():
             return Choices(int(value))
-    return BUILT_IN.get(name)
+    action = environments().get(name)
+    if action is None:
+        return None
+    if action["kind"] == "discrete":
+        return Choices(len(action["names"]))
+    numbers = action["numbers"]
+    return Box(tuple(number["low"] for number in numbers), tuple(number["high"] for number in numbers))
 
 
 def of_spec(spec: Any) -> Space:
-    """Read the action space of an environment that is not built in, as a snapshot has it."""
+    """Read the action space of an environment, as a snapshot has it."""
     action, form = spec["action"], spec.get("action_form") or {}  # none: as of files of early versions
     start, shape = tuple(form.get("start", ())), tuple(form["shape"]) if "shape" in form else None
     if action["kind"] == "discrete":
@@ -151,7 +111,8 @@ def of_spec(spec: Any) -> Space:
     dims = action["dims"]
     whole = tuple(bool(dim.get("whole", False)) for dim in dims)
     dtype = form.get("dtype", "int64" if all(whole) else "float32")
-    return Box(tuple(dim["low"] for dim in dims), tuple(dim["high"] for dim in dims), whole, dtype, shape)
+    low, high = tuple(dim["low"] for dim in dims), tuple(dim["high"] for dim in dims)
+    return Box(low, high, whole if any(whole) else (), dtype, shape)
 
 
 def of_object(space: Any) -> Space:

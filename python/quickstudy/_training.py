@@ -7,11 +7,8 @@ import math
 import operator
 import os
 import re
-import shutil
 import signal
 import subprocess
-import sys
-import sysconfig
 import tempfile
 import time
 import weakref
@@ -20,8 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from ._command import command, environments
 from ._error import Error
-from ._spaces import BUILT_IN
 
 # Seconds between two looks at the metrics, and those for which a process may go on after it was asked to stop.
 _LOOK = 0.05
@@ -36,28 +33,9 @@ _ERROR = re.compile(r"^(?:error: |fatal|memory allocation of |thread '.*panicked
 _SIGNS = str.maketrans({**dict.fromkeys(":,/?&\\", "-"), **dict.fromkeys('="', "")})
 
 
-def command() -> str:
-    """Find the program `quickstudy` that was installed with this package, or else one on the path.
-
-    Raises:
-        Error: if there is none.
-    """
-    name = "quickstudy.exe" if os.name == "nt" else "quickstudy"
-    folders = [os.path.dirname(sys.executable), sysconfig.get_path("scripts")]
-    folders.append(sysconfig.get_path("scripts", sysconfig.get_preferred_scheme("user")))
-    for folder in folders:
-        path = os.path.join(folder, name)
-        if os.access(path, os.X_OK) and os.path.isfile(path):
-            return path
-    found = shutil.which(name)
-    if found is None:
-        raise Error("the program `quickstudy` is neither beside Python nor on the path; install the package again")
-    return found
-
-
 def environment(name: str) -> str:
     """Give the name of an environment as the command line has it: ids of Gymnasium get `gymnasium:` in front."""
-    if ":" in name or name in BUILT_IN or not _GYMNASIUM.fullmatch(name):
+    if ":" in name or not _GYMNASIUM.fullmatch(name):
         return name
     return f"gymnasium:{name}"
 
@@ -102,7 +80,7 @@ def _is_list(env: str) -> bool:
     for part in map(str.strip, parts[1:]):
         first, colon, _ = part.partition(":")
         is_parameter = re.match(r"[A-Za-z0-9_]+=", part) is not None
-        is_environment = first in BUILT_IN or colon != "" and first in ("gymnasium", "metaworld")
+        is_environment = first in environments() or colon != "" and first in ("gymnasium", "metaworld")
         if not (is_parameter and ":" in name or part and "?" in name and not is_environment):
             return True
         name += f",{part}"

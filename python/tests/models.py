@@ -13,7 +13,7 @@ import onnxruntime
 from numpy.typing import NDArray
 
 import quickstudy
-from quickstudy import _training
+from quickstudy import _command
 
 # What models read beside observations and a memory.
 BESIDE = {"previous_action", "previous_reward", "previous_end", "z"}
@@ -24,7 +24,7 @@ class Model:
 
     def __init__(self, snapshot: Path) -> None:
         target = Path("policy.onnx")
-        command = [_training.command(), "export", str(snapshot), "-o", str(target), "--force"]
+        command = [_command.command(), "export", str(snapshot), "-o", str(target), "--force"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         onnx.checker.check_model(str(target), full_check=True)

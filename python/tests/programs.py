@@ -8,14 +8,14 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from quickstudy import _training
+from quickstudy import _command
 
 PAGE = Path(os.environ["QUICKSTUDY_SNAPSHOTS"]).parents[2] / "docs/onnx.md"
 
 
 def exported(run: str | Path) -> Path:
     """Write a policy as the model that the program reads."""
-    command = [_training.command(), "export", str(run), "-o", "policy.onnx", "--force"]
+    command = [_command.command(), "export", str(run), "-o", "policy.onnx", "--force"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return Path("policy.onnx")

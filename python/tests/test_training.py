@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import quickstudy
-from quickstudy import _training
+from quickstudy import _command, _training
 
 SMALL: dict[str, Any] = {"hidden": [8], "envs": 2, "horizon": 16, "minibatches": 2, "epochs": 1, "threads": 1}
 
@@ -136,7 +136,7 @@ def test_a_loop_that_is_left_stops_the_run_which_can_be_resumed(way: str) -> Non
     made = quickstudy.load("run", last=True).steps
     assert made > 0
     resumed = subprocess.run(
-        [_training.command(), "train", "--resume", "run", "--steps", str(made + 100)],
+        [_command.command(), "train", "--resume", "run", "--steps", str(made + 100)],
         capture_output=True,
         text=True,
         check=False,
@@ -219,7 +219,7 @@ def test_folders_have_the_name_that_the_command_line_gives_them() -> None:
     run = quickstudy.train("ppo", env, seed=2, steps=100, **SMALL).wait()
     assert run == Path("runs/bandit-arms3-pulls20-ppo-s2")
     arguments = ["train", "ppo", "--env", env, "--seed", "2", "--steps", "100", "--threads", "1", "--set", "hidden=[8]"]
-    subprocess.run([_training.command(), *arguments], capture_output=True, check=True)
+    subprocess.run([_command.command(), *arguments], capture_output=True, check=True)
     assert sorted(path.name for path in Path("runs").iterdir()) == [run.name, f"{run.name}-2"]
 
 
@@ -304,5 +304,5 @@ def test_the_program_of_the_readme_runs() -> None:
 
 
 def test_the_command_and_the_package_have_the_same_version() -> None:
-    said = subprocess.run([_training.command(), "--version"], capture_output=True, text=True, check=True).stdout
+    said = subprocess.run([_command.command(), "--version"], capture_output=True, text=True, check=True).stdout
     assert said.split()[:2] == ["quickstudy", quickstudy.__version__]

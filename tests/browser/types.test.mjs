@@ -13,7 +13,8 @@ const tsc = fileURLToPath(new URL("node_modules/.bin/tsc", import.meta.url));
 function compiles(file, module, resolution) {
   const target = ["--noEmit", "--strict", "--target", "ES2022", "--types", ""];
   const modules = ["--module", module, "--moduleResolution", resolution];
-  const { status, stdout } = spawnSync(tsc, [...target, ...modules, `${fixture("types")}${file}`], { encoding: "utf8" });
+  const path = `${fixture("types")}${file}`;
+  const { status, stdout } = spawnSync(tsc, [...target, ...modules, path], { encoding: "utf8" });
   assert.equal(stdout, "");
   assert.equal(status, 0);
 }

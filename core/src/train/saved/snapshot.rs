@@ -79,7 +79,7 @@ pub(in crate::train) struct Header {
     /// The names of the numbers of an environment's state, where the file holds such states.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub state: Vec<String>,
-    /// The spec of an environment of the host, so that the file can be opened without the environment.
+    /// The spec of the environment, so that the file can be opened without it.
     #[cfg(feature = "gymnasium")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<EnvSpec>,
