@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests of environments of Python with real Gymnasium and MuJoCo: check-python.sh [ARGUMENT…], which are those of
-# a test binary: the names of some tests, for example.
+# Runs the tests of environments of Python with real Gymnasium and MuJoCo: check-python.sh [ARGUMENT…], which are those
+# of a test binary: the names of some tests, for example.
 #
 # It needs python3 with venv and pip, and makes an environment of its own.
 set -euo pipefail

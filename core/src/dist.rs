@@ -1,7 +1,7 @@
 //! Action distributions, traced over rows: `[S, B, …]`, stacked seeds and then rows.
 //!
-//! An action is a vector of f32; a choice is its index as a float, and several at once are one index each. Log-probabilities and entropies are joint over the
-//! action's numbers, `[S, B, 1]`.
+//! An action is a vector of f32; a choice is its index as a float, and several at once are one index each.
+//! Log-probabilities and entropies are joint over the action's numbers, `[S, B, 1]`.
 //!
 //! ```
 //! use quickstudy_core::dist::{Categorical, RowNoise};

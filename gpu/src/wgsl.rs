@@ -4,8 +4,8 @@
 //! `results` stores it. On these stand this file (an invocation per element, or per row of a call), `rowwise` (loops),
 //! `reduce` (long sums: a workgroup per result), `matmul` (a 4×4 block per invocation), `tiled` (large products; not on
 //! software adapters, whose barriers are slow) and `split`. Storage is declared as u32 and bitcast, because slots hold
-//! either type. Numbers that a shader compiler may refuse as constants (infinities, NaN, subnormals) are combined with a
-//! run-time zero.
+//! either type. Numbers that a shader compiler may refuse as constants (infinities, NaN, subnormals) are combined with
+//! a run-time zero.
 
 mod contract;
 mod emit;

@@ -100,8 +100,8 @@ pub(crate) fn handed_threads() -> usize {
     HANDED.load(Ordering::SeqCst)
 }
 
-/// Takes each byte of standard input as a Ctrl-C, but [`THREAD`] as a further thread of the CPU, and the end as a Ctrl-C
-/// too: another program stops this one by it, and this one stops when that one has ended, however it did.
+/// Takes each byte of standard input as a Ctrl-C, but [`THREAD`] as a further thread of the CPU, and the end as a
+/// Ctrl-C too: another program stops this one by it, and this one stops when that one has ended, however it did.
 pub(crate) fn follow_input() {
     std::thread::spawn(|| {
         let mut input = std::io::stdin().lock();

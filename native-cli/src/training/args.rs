@@ -92,8 +92,8 @@ pub(crate) struct TrainArgs {
         display_order = RunSettings::behind("steps", 5)
     )]
     pub stack_trials: bool,
-    /// Take a byte of standard input for a Ctrl-C, `+` for a further thread, and its end for a Ctrl-C too: for the program
-    /// that started this one
+    /// Take a byte of standard input for a Ctrl-C, `+` for a further thread, and its end for a Ctrl-C too: for the
+    /// program that started this one
     #[arg(long, hide = true)]
     pub follow_input: bool,
     /// Show the resolved settings and where each comes from, and train nothing

@@ -18,8 +18,8 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// Said where a run goes on in other episodes than those in which it stopped.
-pub(crate) const NEW_EPISODES: &str = "note: the environment cannot save where it is in its episodes, so that new ones begin; \
-     resuming again gives the same";
+pub(crate) const NEW_EPISODES: &str = "note: the environment cannot save where it is in its episodes, so that new ones \
+     begin; resuming again gives the same";
 
 /// A session and the runs of its seeds.
 #[derive(Debug)]
@@ -33,9 +33,9 @@ pub struct RecordedSession {
 }
 
 impl RecordedSession {
-    /// Trains as [`run::run`] does, at first with `threads` threads of the CPU. After a loss `reopen` gives a device to go
-    /// on on, and [`Reopen::Cpu`] where the first one was lost before it saved anything. Threads that are handed to this
-    /// process ([`signals::handed_threads`]) are taken after an iteration: results do not depend on their number.
+    /// Trains as [`run::run`] does, at first with `threads` threads of the CPU. After a loss `reopen` gives a device to
+    /// go on on, and [`Reopen::Cpu`] where the first one was lost before it saved anything. Threads that are handed to
+    /// this process ([`signals::handed_threads`]) are taken after an iteration: results do not depend on their number.
     pub fn train(
         mut self,
         pace: Pace,

@@ -36,7 +36,8 @@ pub struct Pace {
     pub eval_every: u64,
     /// The episodes of an evaluation.
     pub evaluation: Evaluation,
-    /// Environment steps between rows of a seed's metrics, by its own count, 0 for rows that get rarer; see `metrics::history::is_due`.
+    /// Environment steps between rows of a seed's metrics, by its own count, 0 for rows that get rarer; see
+    /// `metrics::history::is_due`.
     pub log_every: u64,
     /// The snapshots that are kept.
     pub keep: Keep,

@@ -34,7 +34,11 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "NAME")]
     pub env: Option<String>,
     /// Only presets of this algorithm, in the learning part
-    #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(register::algorithm_names()))]
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_parser = clap::builder::PossibleValuesParser::new(register::algorithm_names())
+    )]
     pub algorithm: Option<String>,
     /// Seconds per line
     #[arg(long, value_name = "SECONDS", default_value_t = SECONDS, allow_negative_numbers = true)]
@@ -49,7 +53,13 @@ pub(crate) struct BenchArgs {
     )]
     pub seed: std::vec::Vec<u64>,
     /// Episodes per seed of the learning part
-    #[arg(long, value_name = "N", default_value = "1000", value_parser = parse::episodes, allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "1000",
+        value_parser = parse::episodes,
+        allow_negative_numbers = true
+    )]
     pub episodes: u64,
     /// Environments that are stepped side by side, where one of the host is measured
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = value_parser!(u32).range(1..=65536),

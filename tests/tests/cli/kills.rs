@@ -1,8 +1,8 @@
 //! Runs that are killed at every point at which their folders change: what a user does next leads
 //! to the bytes of runs that were left alone.
 //!
-//! The points are counted by `native-cli/src/files/disk.rs`; a process ends at the one that its environment names. Each test goes
-//! through them from the first one on, until the command ends without reaching the next.
+//! The points are counted by `native-cli/src/files/disk.rs`; a process ends at the one that its environment names. Each
+//! test goes through them from the first one on, until the command ends without reaching the next.
 #![cfg(unix)]
 
 use crate::sandbox;

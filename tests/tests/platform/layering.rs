@@ -122,7 +122,8 @@ fn modules_import_only_lower_rooms_and_each_has_one() {
         let room = |module: &str| rooms.iter().position(|room| room.contains(&module));
         let mut listed: Vec<&str> = rooms.concat();
         let mut modules = graph.children(&[]);
-        (listed.sort_unstable(), modules.sort_unstable());
+        listed.sort_unstable();
+        modules.sort_unstable();
         assert_eq!(modules, listed, "the rooms of {name} are not its modules");
         let mut wrong = Vec::new();
         for edge in graph.edges() {

@@ -53,9 +53,10 @@ pub struct AlgorithmDef {
     /// Metrics of its own, as names and meanings, for lists. Metrics that others have too are in
     /// [`METRIC_DOCS`](crate::train::METRIC_DOCS).
     pub metrics: &'static [(&'static str, &'static str)],
-    /// Presets of a built-in algorithm as TOML: of each `[[preset]]` the `env`, or several, the `origin` of its numbers,
-    /// the `steps` of a run, and settings. Where several algorithms have one text, each says which `algorithm` it is of.
-    /// `kernels` is no setting: it tells a test which kernels the preset has not, of those that make training fast.
+    /// Presets of a built-in algorithm as TOML: of each `[[preset]]` the `env`, or several, the `origin` of its
+    /// numbers, the `steps` of a run, and settings. Where several algorithms have one text, each says which `algorithm`
+    /// it is of. `kernels` is no setting: it tells a test which kernels the preset has not, of those that make training
+    /// fast.
     pub presets: &'static str,
     /// Small values of settings of its own that make iterations long, as TOML: for [`small`](crate::train::small) runs.
     pub small: &'static str,

@@ -33,8 +33,8 @@ impl Kernels {
         self.0.get("lane_layers").map_or(0, |most| most.as_integer().unwrap().try_into().unwrap())
     }
 
-    /// Tells whether it plays step by step, as it learns between steps, or, in one environment, draws a new machine where
-    /// an episode ends. All others play a rollout in one tile.
+    /// Tells whether it plays step by step, as it learns between steps, or, in one environment, draws a new machine
+    /// where an episode ends. All others play a rollout in one tile.
     fn plays_by_steps(&self, env: &str) -> bool {
         self.0.get("plays_by_steps").is_some_and(|of| *of == Value::Boolean(true) || of.as_str() == Some(env))
     }

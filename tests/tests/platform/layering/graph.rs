@@ -1,4 +1,5 @@
-//! Which file of a crate imports which: one that names an item that the other defines, re-exports followed to their end.
+//! Which file of a crate imports which: one that names an item that the other defines, re-exports followed to their
+//! end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
