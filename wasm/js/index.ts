@@ -23,7 +23,8 @@ export type { Notice, Progress, RunOptions, RunResult } from "./run-options.js";
 export { createSession, type Session } from "./session.js";
 export type { AlgorithmName, Configs } from "./settings.js";
 export type * from "./types.js";
-export { paint, paintGrid, place, scenes, type Place, type Scene, type Shape } from "./scene.js";
+export { paint, paintGrid, place } from "./page/scene.js";
+export { scenes, type Place, type Scene, type Shape } from "./scene.js";
 export { draw, Viewer } from "./viewer.js";
 
 /** What this browser or runtime can do. */

@@ -1,5 +1,5 @@
 import type { Adaptation } from "quickstudy";
-import { prepared } from "./card.js";
+import { prepared } from "../../native-cli/assets/page/canvas.js";
 import { element, say } from "./dom.js";
 import { mean, reward } from "./format.js";
 import { LaneFrame, type Lane } from "./lane.js";

@@ -1,5 +1,5 @@
 import { loadPolicy, paint, scenes, Viewer, type Scene } from "quickstudy";
-import { sharpen } from "./card.js";
+import { sharpen } from "../../native-cli/assets/page/canvas.js";
 import { between } from "./body.js";
 import { moving } from "./motion.js";
 import { theme, type Theme } from "./theme.js";

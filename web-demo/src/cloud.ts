@@ -1,4 +1,5 @@
 import type { Place } from "quickstudy";
+import { disc } from "../../native-cli/assets/page/canvas.js";
 import { theme } from "./theme.js";
 
 /** Radius of a dot, in pixels of the page. */
@@ -8,21 +9,12 @@ const RADIUS = 4;
 export type Cloud = Float32Array;
 
 /** Fills a dot for each place; where there are many, it gets darker. */
-export function fillCloud(
-  context: CanvasRenderingContext2D,
-  cloud: Cloud,
-  ratio: number,
-  { scale, x, y }: Place,
-): void {
-  context.save();
-  context.fillStyle = theme().belief;
+export function fillCloud(context: CanvasRenderingContext2D, cloud: Cloud, { scale, x, y }: Place): void {
   context.globalAlpha = 0.35;
   for (let at = 0; at < cloud.length; at += 2) {
-    context.beginPath();
-    context.arc(x + scale * cloud[at]!, y - scale * cloud[at + 1]!, RADIUS * ratio, 0, 2 * Math.PI);
-    context.fill();
+    disc(context, [x + scale * cloud[at]!, y - scale * cloud[at + 1]!], RADIUS, theme().belief);
   }
-  context.restore();
+  context.globalAlpha = 1;
 }
 
 /** Mean distance of the places from their middle. */

@@ -1,9 +1,11 @@
 import type { SpecInfo } from "quickstudy";
-import { Chart, round, type Drawing, type Tick } from "./chart.js";
+import { ticks, type Drawing, type Tick } from "../../native-cli/assets/page/chart.js";
+import { Chart } from "./chart.js";
 import { reward } from "./format.js";
 import type { Lane } from "./lane.js";
 import { LOOKS } from "./look.js";
 import { tenths } from "./runner.js";
+import type { Theme } from "./theme.js";
 
 /** Room for the names at the ends of lines. */
 const RIGHT = 104;
@@ -46,7 +48,7 @@ export class ContestCurve {
 }
 
 /** Everything but the lines. */
-type Axes = Omit<Drawing, "lines">;
+type Axes = Omit<Drawing<keyof Theme>, "lines">;
 
 const PAID: Axes = {
   x: [1, 10],
@@ -59,7 +61,7 @@ const PAID: Axes = {
 function tries(lanes: readonly Lane[], [low, high]: readonly [number, number]): Axes {
   const stages = Math.max(...lanes.map((lane) => lane.stages), 2);
   const gradients = lanes.some(({ who, summary }) => who !== "own" && summary.includes("gradient"));
-  const yTicks = round(Math.min(low, 0), Math.max(high, 0));
+  const yTicks = ticks(Math.min(low, 0), Math.max(high, 0));
   const span = yTicks.length > 1 ? yTicks[1]! - yTicks[0]! : 1;
   return {
     x: [0, stages - 1],
@@ -83,7 +85,8 @@ function speeds(lanes: readonly Lane[], { dt, horizon }: SpecInfo, [asked = 0]: 
       ...Array.from({ length: stages }, (_, i): Tick => [(i + 1) * seconds, `${(i + 1) * seconds} s`]),
     ],
     yTicks: [0, 1, 2, 3].map((value) => [value, String(value)]),
-    level: { value: asked, label: `asked ${tenths(asked)} m/s` },
+    // Whatever is asked for is green everywhere.
+    level: { value: asked, label: `asked ${tenths(asked)} m/s`, colour: "goal", ink: "ink", width: 2 },
     title: "m/s",
   };
 }

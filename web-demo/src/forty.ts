@@ -1,7 +1,7 @@
 import type { SpecInfo } from "quickstudy";
+import { disc, sharpen, stroke } from "../../native-cli/assets/page/canvas.js";
 import { chip } from "./bandit.js";
-import { sharpen } from "./card.js";
-import { reach, type HeldOut, type Way } from "./held-out.js";
+import { reach, type HeldOut } from "./held-out.js";
 import { onThemeChange, theme } from "./theme.js";
 
 /** Columns that forty cells may stand in. */
@@ -145,16 +145,11 @@ export class Forty {
     context.lineCap = context.lineJoin = "round";
     context.strokeStyle = colours["neutral-deep"];
     context.lineWidth = 1.25;
-    context.setLineDash([2, 4]);
-    stroke(context, before, at);
-    context.setLineDash([]);
-    context.fillStyle = colours.goal;
-    context.beginPath();
-    context.arc(...at(task as [number, number]), Math.max(3, 0.065 * cell.size), 0, 2 * Math.PI);
-    context.fill();
+    stroke(context, before.map(at), [2, 4]);
+    disc(context, at(task as [number, number]), Math.max(3, 0.065 * cell.size), colours.goal);
     context.strokeStyle = this.#own ? colours.accent : colours.muted;
     context.lineWidth = Math.max(1.75, 0.026 * cell.size);
-    stroke(context, after, at);
+    stroke(context, after.map(at));
     context.restore();
   }
 
@@ -178,25 +173,12 @@ export class Forty {
         const [x, y] = this.#at(cell)(place);
         // Whoever has left the cell is not to be seen in another one.
         if (2 * Math.max(Math.abs(x - cell.x), Math.abs(y - cell.y)) > cell.size) return;
-        context.fillStyle = colour;
-        context.beginPath();
-        context.arc(x, y, Math.max(2.5, 0.045 * cell.size), 0, 2 * Math.PI);
-        context.fill();
+        disc(context, [x, y], Math.max(2.5, 0.045 * cell.size), colour);
       } else {
         pulled(context, cell, pulls, Math.ceil(part * pulls.length), colour);
       }
     });
   }
-}
-
-function stroke(
-  context: CanvasRenderingContext2D,
-  way: Way,
-  at: (point: readonly [number, number]) => [number, number],
-): void {
-  context.beginPath();
-  way.forEach((point) => context.lineTo(...at(point)));
-  context.stroke();
 }
 
 /** Where an arm stands in a cell. */

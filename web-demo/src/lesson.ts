@@ -3,7 +3,7 @@ import { AGES, History, valueAt, type Points, type Snapshot } from "./history.js
 import type { Age } from "./ages.js";
 import { oldest, recordedPolicy, type RecordedAge, type RecordedRun } from "./recorded.js";
 import type { Rival } from "./rival.js";
-import type { Line } from "./timeline-chart.js";
+import type { Line } from "./timeline.js";
 import type { Act } from "./troupe.js";
 
 /** Somebody to be seen, whose bytes may have to be fetched. */

@@ -1,5 +1,9 @@
-import { Chart, round, type ChartLine } from "./chart.js";
+import { ticks, type ChartLine } from "../../native-cli/assets/page/chart.js";
+import { Chart } from "./chart.js";
 import { reward } from "./format.js";
+import type { Theme } from "./theme.js";
+
+type Line = ChartLine<keyof Theme>;
 
 /** Returns on held-out tasks, before and after adapting, after so many seconds of training. */
 export interface Measured {
@@ -49,14 +53,14 @@ export class MetaCurve {
     const most = Math.max(LEAST, AHEAD * (points.at(-1)?.seconds ?? 0));
     const apart = APART.find((step) => most / step <= 4) ?? most;
     const seconds = Array.from({ length: Math.floor(most / apart) + 1 }, (_, i) => i * apart);
-    const line = (name: string, pick: (point: Measured) => number, rest: Partial<ChartLine>): ChartLine => ({
+    const line = (name: string, pick: (point: Measured) => number, rest: Partial<Line>): Line => ({
       points: points.map((point): [number, number] => [point.seconds, pick(point)]),
       colour: "neutral-deep",
       deep: "muted",
       label: name,
       ...rest,
     });
-    const solid: Partial<ChartLine> = own ? { colour: "accent", deep: "accent-deep", width: 3 } : { width: 2 };
+    const solid: Partial<Line> = own ? { colour: "accent", deep: "accent-deep", width: 3 } : { width: 2 };
     const [first, last] = this.#names;
     this.#chart.show(
       {
@@ -64,7 +68,7 @@ export class MetaCurve {
         y: [low - pad, high + pad],
         xTicks: seconds.map((value) => [value, `${value} s`]),
         // Before there are points, nobody knows how high they will be.
-        yTicks: values.length === 0 ? [] : round(low, high).map((value) => [value, tick(value)]),
+        yTicks: values.length === 0 ? [] : ticks(low, high).map((value) => [value, tick(value)]),
         lines: [
           line(first, ({ before }) => before, { dash: [6, 4] }),
           line(last, ({ after }) => after, solid),

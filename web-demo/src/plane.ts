@@ -1,5 +1,5 @@
 import type { Adaptation, Place, SpecInfo } from "quickstudy";
-import { prepared } from "./card.js";
+import { disc, prepared, stroke } from "../../native-cli/assets/page/canvas.js";
 import { fillCloud, spread, type Cloud } from "./cloud.js";
 import { element } from "./dom.js";
 import { reward } from "./format.js";
@@ -8,7 +8,6 @@ import { LaneFrame, stageName, stageReturn, summary, type Lane } from "./lane.js
 import { LOOKS } from "./look.js";
 import type { Contestant } from "./policies.js";
 import { onThemeChange, theme } from "./theme.js";
-import { strokeTrail } from "./trail.js";
 
 /** Gradient steps of everybody who makes such. */
 const INNER_STEPS = 3;
@@ -164,7 +163,7 @@ export class Plane implements Lane {
     disc(context, goal, 2.2 * size, colours.goal);
     context.globalAlpha = 1;
     // What it believes lies over what is true.
-    if (cloud) fillCloud(context, cloud, 1, at);
+    if (cloud) fillCloud(context, cloud, at);
     context.strokeStyle = colours[look.colour];
     context.lineCap = context.lineJoin = "round";
     const bold = Math.max(2, 0.022 * halfWidth(this.#spec) * at.scale);
@@ -172,7 +171,7 @@ export class Plane implements Lane {
       const now = earlier === stage && !this.#stale;
       context.globalAlpha = now ? 1 : 0.15 + (0.3 * earlier) / Math.max(stage, 1);
       context.lineWidth = now ? bold : 1.5;
-      this.#trail(context, earlier, now ? step + 1 : Infinity, at);
+      stroke(context, this.#way(earlier, now ? step + 1 : Infinity, at));
     }
     context.globalAlpha = 1;
     const walker = this.#walker(at);
@@ -184,38 +183,22 @@ export class Plane implements Lane {
   }
 
   /** Where it stands now: at the start of a task that it has not tried yet. */
-  #walker({ scale, x, y }: Place): [number, number] | undefined {
+  #walker(at: Place): [number, number] | undefined {
     const [stage, step] = this.#stale ? [0, 0] : this.#at;
+    return this.#way(stage, step + 1, at).at(-1);
+  }
+
+  /** Where it was in the first `rows` states of a stage. */
+  #way(stage: number, rows: number, { scale, x, y }: Place): [number, number][] {
     const [path] = this.#adaptation?.stages[stage]?.paths ?? [];
-    if (!path) {
-      return undefined;
-    }
-    const width = path.states.length / path.rewards.length;
-    const row = Math.min(step, path.rewards.length - 1) * width;
+    if (!path) return [];
+    const { states, rewards } = path;
     const [across, up] = this.#spec.plane ?? [0, 1];
-    return [x + scale * path.states[row + across]!, y - scale * path.states[row + up]!];
+    return Array.from({ length: Math.min(rows, rewards.length) }, (_, i) => {
+      const row = i * (states.length / rewards.length);
+      return [x + scale * states[row + across]!, y - scale * states[row + up]!];
+    });
   }
-
-  #trail(context: CanvasRenderingContext2D, stage: number, rows: number, at: Place): void {
-    const [path] = this.#adaptation?.stages[stage]?.paths ?? [];
-    if (path) {
-      const width = path.states.length / path.rewards.length;
-      strokeTrail(context, path.states, width, rows, this.#spec.plane ?? [0, 1], at);
-    }
-  }
-}
-
-/** A filled circle. */
-export function disc(
-  context: CanvasRenderingContext2D,
-  [x, y]: readonly [number, number],
-  radius: number,
-  colour: string,
-): void {
-  context.fillStyle = colour;
-  context.beginPath();
-  context.arc(x, y, radius, 0, 2 * Math.PI);
-  context.fill();
 }
 
 /** The plane itself: its axes, and where goals may be. */

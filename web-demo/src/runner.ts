@@ -1,5 +1,5 @@
 import { draw, paint, scenes, type Adaptation, type Place, type Scene, type SpecInfo } from "quickstudy";
-import { prepared } from "./card.js";
+import { prepared } from "../../native-cli/assets/page/canvas.js";
 import { element } from "./dom.js";
 import { reward } from "./format.js";
 import { LaneFrame, stageName, stageReturn, summary, type Lane } from "./lane.js";

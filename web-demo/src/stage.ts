@@ -1,5 +1,5 @@
 import { paint, paintGrid, type Scene } from "quickstudy";
-import { sharpen } from "./card.js";
+import { sharpen } from "../../native-cli/assets/page/canvas.js";
 import { opened } from "./early.js";
 import { Field } from "./field.js";
 import { FrameRate } from "./frame-rate.js";

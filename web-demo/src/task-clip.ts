@@ -1,9 +1,8 @@
 import { createSession, type Policy, type SpecInfo } from "quickstudy";
 import { chip } from "./bandit.js";
-import { prepared } from "./card.js";
+import { disc, prepared, stroke } from "../../native-cli/assets/page/canvas.js";
 import { heldOut, reach, type HeldOut } from "./held-out.js";
 import { moving } from "./motion.js";
-import { disc } from "./plane.js";
 import { OFFERS } from "./policies.js";
 import { recorded } from "./recorded-meta.js";
 import { theme } from "./theme.js";
@@ -68,9 +67,7 @@ export class TaskClip {
     context.lineWidth = 2;
     context.lineCap = context.lineJoin = "round";
     const seen = task.after.slice(0, Math.max(Math.ceil(part * task.after.length), 1));
-    context.beginPath();
-    seen.forEach((point) => context.lineTo(...at(point)));
-    context.stroke();
+    stroke(context, seen.map(at));
     disc(context, at(seen.at(-1) ?? [0, 0]), 3.5, ink);
   }
 }

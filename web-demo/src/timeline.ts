@@ -1,9 +1,30 @@
-import { sharpen } from "./card.js";
+import { disc, prepared } from "../../native-cli/assets/page/canvas.js";
+import { paintChart, roundStep, ticks, type Drawing } from "../../native-cli/assets/page/chart.js";
 import { element, say } from "./dom.js";
+import { compact } from "./format.js";
+import type { Points } from "./history.js";
 import { moving } from "./motion.js";
-import { onThemeChange } from "./theme.js";
-import { MARGIN, TimelineChart, type Line, type Picture } from "./timeline-chart.js";
+import { onThemeChange, theme, type Theme } from "./theme.js";
 
+/** Lines differ in more than colour: others are dashed or dotted, and thinner. Long words stand inside. */
+const STYLES = {
+  own: { colour: "accent", deep: "accent-deep", width: 3 },
+  rival: { colour: "second", deep: "second-deep", width: 2.5, dash: [7, 5] },
+  recorded: { colour: "rule-strong", deep: "muted", width: 1.75, dash: [2, 4], inside: true },
+  against: { colour: "rule-strong", deep: "muted", width: 1.75, dash: [7, 5], inside: true },
+  ghost: { colour: "neutral", deep: "muted", width: 1 },
+} as const satisfies Record<string, Partial<Drawing<keyof Theme>["lines"][number]>>;
+
+/** A line of the timeline. */
+export interface Line {
+  points: Points;
+  style: keyof typeof STYLES;
+  /** Written at its end. */
+  label: string;
+}
+
+/** Pixels around the lines. */
+const MARGIN = { left: 52, right: 76, top: 14, bottom: 22 };
 /** Seconds at which the axis ends at first. */
 const MINUTE = 60;
 /** Seconds before the end of the axis at which it begins to grow. */
@@ -16,8 +37,9 @@ const PACE = 60;
 /** A moment of training that can be looked at. */
 export interface Shown {
   lines: readonly Line[];
-  level: Picture["level"];
-  rings: Picture["rings"];
+  level: { value: number; label: string } | undefined;
+  /** Seconds at which a ring is put on one's own line. */
+  rings: readonly (readonly [second: number, value: number])[];
   /** Seconds of the newest moment, and of the one that is looked at: none is the newest. */
   end: number;
   at: number | undefined;
@@ -33,7 +55,6 @@ export interface Shown {
 export class Timeline {
   #box: HTMLElement;
   #canvas = element("canvas");
-  #context: CanvasRenderingContext2D;
   #described: HTMLElement;
   #shown: Shown | undefined;
   #most = MINUTE;
@@ -50,7 +71,6 @@ export class Timeline {
     const attributes = { role: "slider", tabindex: "0", "aria-label": label, "aria-valuemin": "0" };
     Object.entries(attributes).forEach(([name, value]) => box.setAttribute(name, value));
     box.setAttribute("aria-describedby", this.#described.id);
-    this.#context = this.#canvas.getContext("2d")!;
     new ResizeObserver(() => this.#paint()).observe(this.#canvas);
     onThemeChange(() => this.#paint());
     box.addEventListener("keydown", (event) => this.#pressed(event));
@@ -110,11 +130,45 @@ export class Timeline {
   }
 
   #paint(): void {
-    if (!this.#shown || this.#canvas.clientWidth === 0) return;
-    sharpen(this.#canvas);
-    const { lines, level, rings, end, at } = this.#shown;
-    const picture = { lines, level, rings, most: this.#most, ticks: this.#wanted, head: at ?? end };
-    new TimelineChart(this.#canvas, this.#context).paint(picture);
+    const paper = this.#shown && prepared(this.#canvas);
+    if (!paper) return;
+    const { lines, level, rings, end, at: head = end } = this.#shown!;
+    const { context, wide, high } = paper;
+    const colours = theme();
+    const all = [...lines.flatMap(({ points }) => points.values), ...(level ? [level.value] : [])];
+    const values = all.length > 0 ? around(Math.min(...all), Math.max(...all)) : [0];
+    const few = high < 110 && values.length > 3;
+    const parts = wide < 420 ? [0, 1 / 2, 1] : [0, 1 / 6, 1 / 2, 1];
+    const drawing: Drawing<keyof Theme> = {
+      x: [0, this.#most],
+      y: all.length > 0 ? [values[0]!, values.at(-1)!] : [0, 1],
+      xTicks: parts.map((part) => [part * this.#wanted, `${Math.round(part * this.#wanted)} s`]),
+      yTicks: values.map((value, i) => [value, few && i % 2 === 1 ? "" : compact(value).replace("-", "−")]),
+      lines: lines.map(({ points: { seconds, values }, style, label }) => ({
+        ...STYLES[style],
+        points: seconds.map((second, i) => [second, values[i]!]),
+        label,
+        radius: label === "" ? 0 : 4,
+      })),
+      level: level && { ...level, colour: "muted", ink: "muted", width: 1.5, dash: [2, 4], thin: true },
+      corner: "return",
+    };
+    const { at, up } = paintChart(paper, drawing, MARGIN, (name) => colours[name]);
+    context.strokeStyle = colours.accent;
+    context.lineWidth = 2;
+    for (const [second, value] of rings) {
+      disc(context, [at(second), up(value)], 5, colours.paper);
+      context.stroke();
+    }
+    context.strokeStyle = context.fillStyle = colours.ink;
+    context.lineWidth = 1.5;
+    context.beginPath();
+    context.moveTo(at(head), MARGIN.top - 4);
+    context.lineTo(at(head), high - MARGIN.bottom);
+    context.stroke();
+    context.beginPath();
+    context.roundRect(at(head) - 5, MARGIN.top - 12, 10, 12, 3);
+    context.fill();
   }
 
   #dragged(event: PointerEvent): void {
@@ -148,4 +202,11 @@ export class Timeline {
       this.#seek(to >= end - slack ? undefined : Math.max(Math.round(to), 0));
     }
   }
+}
+
+/** Three round numbers or so that a range lies between. */
+function around(low: number, high: number): number[] {
+  const step = roundStep((high - low || Math.abs(high) || 1) / 3);
+  const from = Math.floor(low / step);
+  return ticks(from * step, Math.max(Math.ceil(high / step), from + 1) * step, step);
 }

@@ -1,5 +1,5 @@
 import { draw, paint, scenes, type Scene } from "quickstudy";
-import { sharpen } from "./card.js";
+import { sharpen } from "../../native-cli/assets/page/canvas.js";
 import { Clip } from "./clip.js";
 import { element, freshId, options } from "./dom.js";
 import { title } from "./format.js";

@@ -1,126 +1,184 @@
-"use strict";
+import { disc, path, stroke } from "./canvas.js";
 
-/** Colours of the page that were asked for; emptied when the theme changes. */
-const palette = new Map();
+/** @import { Paper, Point } from "./canvas.js" */
 
-/** A colour of the page, by the name of its variable. */
-function colour(name) {
-  if (!palette.has(name)) palette.set(name, getComputedStyle(document.documentElement).getPropertyValue(name).trim());
-  return palette.get(name);
-}
+/**
+ * A value on an axis, and what is written there; `narrow` is for a small picture.
+ * @typedef {readonly [value: number, text: string, narrow?: string]} Tick
+ */
 
-/** Sizes a canvas to its box and gives a context in CSS pixels; nothing while it has no box. */
-function fit(canvas) {
-  const [w, h, k] = [canvas.clientWidth, canvas.clientHeight, Math.min(2, devicePixelRatio || 1)];
-  if (!w || !h) return null;
-  if (canvas.width !== Math.round(w * k) || canvas.height !== Math.round(h * k)) {
-    canvas.width = Math.round(w * k);
-    canvas.height = Math.round(h * k);
+/**
+ * A line of a chart. Colours are named as the page's style sheet names them.
+ * @template {string} Name
+ * @typedef {object} ChartLine
+ * @property {readonly Point[]} points
+ * @property {Name} colour
+ * @property {Name} deep The colour of its label.
+ * @property {string} label
+ * @property {boolean} [inside] For a long label: it stands before the end of the line, in thin letters.
+ * @property {readonly number[]} [dash]
+ * @property {number} [width]
+ * @property {number} [alpha]
+ * @property {"dot" | "square" | "ring" | undefined} [mark] The mark of each point; without, only the last has one.
+ * @property {number} [radius] That of marks.
+ */
+
+/**
+ * A height to compare with.
+ * @template {string} Name
+ * @typedef {object} Level
+ * @property {number} value
+ * @property {string} label
+ * @property {Name} colour
+ * @property {Name} ink The colour of its label.
+ * @property {number} width
+ * @property {readonly number[]} [dash]
+ * @property {boolean} [thin] Its label has thin letters and stands at the right.
+ */
+
+/**
+ * Everything that is drawn.
+ * @template {string} Name
+ * @typedef {object} Drawing
+ * @property {readonly [low: number, high: number]} x
+ * @property {readonly [low: number, high: number]} y
+ * @property {readonly Tick[]} xTicks
+ * @property {readonly Tick[]} yTicks
+ * @property {readonly ChartLine<Name>[]} lines
+ * @property {readonly [number, number]} [between] Two lines with the space between them tinted.
+ * @property {Name} [tint]
+ * @property {Level<Name> | undefined} [level]
+ * @property {string} [title] The name of the axis of values, above it.
+ * @property {string} [corner] That name, in a corner at the right that the level leaves free.
+ */
+
+/** @typedef {{ left: number, right: number, top: number, bottom: number }} Margin */
+
+/** Pixels from one label to the next. */
+const LEADING = 16;
+/** Width below which ticks have their short names. */
+const NARROW = 420;
+
+/**
+ * Paints a chart whose lines are labelled at their ends: there is no legend to look up.
+ * @template {string} Name
+ * @param {Paper} paper
+ * @param {Drawing<Name>} drawing
+ * @param {Margin} margin Pixels around the lines.
+ * @param {(name: Name | "rule" | "muted" | "paper") => string} colour
+ * @param {number} [size] Height of letters.
+ * @returns Where values of both axes are.
+ */
+export function paintChart({ context, wide, high }, drawing, margin, colour, size = 12) {
+  const { x, y, lines, between, tint, level, title = "", corner = "" } = drawing;
+  const [left, right, top, bottom] = [margin.left, wide - margin.right, margin.top, high - margin.bottom];
+  const at = (/** @type {number} */ value) => left + ((right - left) * (value - x[0])) / (x[1] - x[0]);
+  const up = (/** @type {number} */ value) => bottom - ((bottom - top) * (value - y[0])) / (y[1] - y[0]);
+  const thin = `${size}px ${getComputedStyle(context.canvas).fontFamily}`;
+  context.lineJoin = context.lineCap = "round";
+  context.lineWidth = 1;
+  context.strokeStyle = colour("rule");
+  context.fillStyle = colour("muted");
+  context.font = thin;
+  context.textBaseline = "middle";
+  context.textAlign = "right";
+  for (const [value, text] of drawing.yTicks) {
+    const height = Math.round(up(value)) + 0.5;
+    stroke(context, [[left, height], [right, height]]); // prettier-ignore
+    context.fillText(text, left - 8, height);
   }
-  const ctx = canvas.getContext("2d");
-  ctx.setTransform(k, 0, 0, k, 0, 0);
-  ctx.clearRect(0, 0, w, h);
-  return { ctx, w, h };
-}
-
-/** A number in few letters: 1.5k, 0.031, −192. */
-function short(x) {
-  const size = Math.abs(x);
-  if (!Number.isFinite(x)) return "–";
-  for (const [unit, name] of [[1e9, "B"], [1e6, "M"], [1e4, "k"]]) {
-    const by = name === "k" ? 1e3 : unit;
-    if (size >= unit) return `${+(x / by).toFixed(size / by >= 100 ? 0 : 1)}${name}`.replace("-", "−");
+  context.textBaseline = "alphabetic";
+  const free = !level || up(level.value) < bottom - 26;
+  context.fillText(corner, right - 8, free ? bottom - 10 : top + 14);
+  drawing.xTicks.forEach(([value, text, narrow], i) => {
+    context.textAlign = i === 0 ? "left" : "center";
+    context.fillText(wide < NARROW ? (narrow ?? text) : text, at(value), high - 4);
+  });
+  context.textAlign = "left";
+  context.fillText(title, 4, 11);
+  const placed = lines.map(({ points }) => points.map(([a, b]) => /** @type {Point} */ ([at(a), up(b)])));
+  if (between && tint) {
+    const [one = [], other = []] = between.map((i) => placed[i]);
+    context.fillStyle = colour(tint);
+    context.globalAlpha = 0.14;
+    context.fill(path([...one, ...[...other].reverse()]));
+    context.globalAlpha = 1;
   }
-  if (size !== 0 && size < 1e-3) return x.toExponential(1).replace("e-", "e−").replace(/^-/, "−");
-  return `${+x.toPrecision(size >= 1000 ? 4 : 3)}`.replace("-", "−");
-}
-
-/** Round numbers between two others, about so many. */
-function ticks(low, high, count) {
-  const rough = (high - low) / count;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough) ?? rough;
-  if (!(step > 0) || !Number.isFinite(step)) return [low];
-  const all = [];
-  for (let i = Math.ceil(low / step); i * step <= high && all.length < 20; i++) all.push(i * step);
-  return all;
-}
-
-/** The range of values with some room; outliers stay in it. */
-function range(values) {
-  let [low, high] = [Infinity, -Infinity];
-  for (const y of values) {
-    low = Math.min(low, y);
-    high = Math.max(high, y);
+  if (level) {
+    const height = up(level.value);
+    context.strokeStyle = colour(level.colour);
+    context.lineWidth = level.width;
+    stroke(context, [[left, height], [right, height]], level.dash); // prettier-ignore
+    context.fillStyle = colour(level.ink);
+    context.font = level.thin ? thin : `600 ${thin}`;
+    context.textAlign = level.thin ? "right" : "left";
+    context.fillText(level.label, level.thin ? right - 8 : left + 8, height - 6);
   }
-  if (!(low <= high)) return [0, 1];
-  const room = (high - low) * 0.06 || Math.max(Math.abs(high) * 0.1, 1e-6);
-  return low >= 0 && low < 0.3 * high ? [0, high + room] : [low - room, high + room];
+  lines.forEach((line, i) => {
+    const points = placed[i] ?? [];
+    context.strokeStyle = colour(line.colour);
+    context.lineWidth = line.width ?? 2;
+    context.globalAlpha = line.alpha ?? 1;
+    stroke(context, points, line.dash);
+    context.globalAlpha = 1;
+    for (const point of line.mark ? points : points.slice(-1)) {
+      const [square, ring] = [line.mark === "square", line.mark === "ring"];
+      disc(context, point, square ? 0 : (line.radius ?? 3.75), colour(line.colour));
+      if (square) context.fillRect(point[0] - 3.5, point[1] - 3.5, 7, 7);
+      if (ring) disc(context, point, 2, colour("paper"));
+    }
+  });
+  const ends = lines.flatMap((line, i) => {
+    const end = placed[i]?.at(-1);
+    return end && line.label ? [{ line, end, y: end[1] }] : [];
+  });
+  // None lies on the axis, or on the name in the corner.
+  spread(ends, corner ? bottom : bottom - 4);
+  context.textBaseline = "middle";
+  // A halo, where a line runs beneath.
+  context.strokeStyle = colour("paper");
+  context.lineWidth = 4;
+  for (const { line, end, y } of ends) {
+    const x = Math.min(end[0], right);
+    const before = line.inside && x > left + 130;
+    context.font = line.inside ? thin : `600 ${thin}`;
+    context.fillStyle = colour(line.deep);
+    context.textAlign = before ? "right" : "left";
+    const [start, base] = before ? [x - 14, end[1] + (end[1] > 50 ? -16 : 18)] : [x + 12, y];
+    context.strokeText(line.label, start, base);
+    context.fillText(line.label, start, base);
+  }
+  return { at, up };
 }
 
 /**
- * Draws lines over steps. `lines` are `{ points, colour, dots, faint, label }`, `most` is the right end of the axis;
- * `small` leaves out most of the axes.
+ * Moves labels until none lies on another one, nor below the bottom: those above make room.
+ * @type {(labels: { y: number }[], bottom: number) => void}
  */
-function chart(canvas, lines, most, small) {
-  const box = fit(canvas);
-  if (!box) return;
-  const { ctx, w, h } = box;
-  const [left, right, top, bottom] = small ? [36, 2, 6, 4] : [52, 60, 10, 24];
-  const [low, high] = range(lines.flatMap((line) => line.points.map(([, y]) => y)));
-  const X = (x) => left + ((w - left - right) * x) / (most || 1);
-  const Y = (y) => h - bottom - ((h - top - bottom) * (y - low)) / (high - low);
-  ctx.font = `${small ? 11 : 12}px ${colour("--font")}`;
-  ctx.textBaseline = "middle";
-  for (const y of ticks(low, high, small ? 2 : Math.max(2, h / 48))) {
-    ctx.strokeStyle = colour("--rule");
-    ctx.lineWidth = 1;
-    ctx.beginPath();
-    ctx.moveTo(left, Math.round(Y(y)) + 0.5);
-    ctx.lineTo(w - right, Math.round(Y(y)) + 0.5);
-    ctx.stroke();
-    ctx.fillStyle = colour("--muted");
-    ctx.textAlign = "right";
-    ctx.fillText(short(y), left - 6, Y(y));
-  }
-  if (!small) {
-    ctx.textBaseline = "alphabetic";
-    for (const x of ticks(0, most, Math.max(2, w / 120))) {
-      ctx.textAlign = x ? "center" : "left";
-      ctx.fillText(x ? short(x) : "0 steps", X(x), h - 4);
-    }
-  }
-  ctx.lineJoin = ctx.lineCap = "round";
-  const ends = [];
-  for (const line of lines) {
-    if (!line.points.length) continue;
-    ctx.strokeStyle = ctx.fillStyle = line.colour;
-    ctx.lineWidth = small ? 1.5 : 2;
-    ctx.globalAlpha = line.faint ? 0.55 : 1;
-    ctx.beginPath();
-    for (const [i, [x, y]] of line.points.entries()) ctx[i ? "lineTo" : "moveTo"](X(x), Y(y));
-    ctx.stroke();
-    ctx.globalAlpha = 1;
-    const dots = line.dots && line.points.length <= 80 ? line.points : line.points.slice(-1);
-    for (const [x, y] of dots) {
-      ctx.beginPath();
-      ctx.arc(X(x), Y(y), small ? 2 : 3.5, 0, 2 * Math.PI);
-      ctx.fill();
-    }
-    const [x, y] = line.points.at(-1);
-    if (!small) ends.push({ x: X(x), y: Y(y), line, text: short(y) });
-  }
-  // Numbers at the ends never lie on each other, nor on another line.
-  ends.sort((a, b) => a.y - b.y);
-  for (let i = 1; i < ends.length; i++) ends[i].y = Math.max(ends[i].y, ends[i - 1].y + 15);
-  ctx.textAlign = "left";
-  ctx.textBaseline = "middle";
-  ctx.font = `600 12px ${colour("--font")}`;
-  for (const { x, y, line, text } of ends) {
-    ctx.strokeStyle = colour("--paper");
-    ctx.lineWidth = 4;
-    ctx.strokeText(text, x + 9, Math.min(y, h - bottom - 4));
-    ctx.fillStyle = line.colour;
-    ctx.fillText(text, x + 9, Math.min(y, h - bottom - 4));
-  }
+function spread(labels, bottom) {
+  labels.sort((a, b) => a.y - b.y);
+  labels.reduce((least, label) => (label.y = Math.max(label.y, least)) + LEADING, -Infinity);
+  labels.reduceRight((most, label) => (label.y = Math.min(label.y, most)) - LEADING, bottom);
+}
+
+/**
+ * The round distance between values that are at least so far apart.
+ * @param {number} least
+ * @param {readonly number[]} [factors]
+ */
+export function roundStep(least, factors = [1, 2, 2.5, 5, 10]) {
+  const power = 10 ** Math.floor(Math.log10(least));
+  return power * (factors.find((factor) => factor * power >= least) ?? 10);
+}
+
+/**
+ * Multiples of a step over a range; some three of them without one.
+ * @param {number} low
+ * @param {number} high
+ * @param {number} [step]
+ */
+export function ticks(low, high, step = roundStep((high - low) / 3 || 1)) {
+  // Ends count, whatever their last digits are.
+  const [from, to] = [Math.ceil(low / step - 1e-9), Math.floor(high / step + 0.001)];
+  return Array.from({ length: Math.max(to - from + 1, 0) }, (_, i) => Number(((from + i) * step).toPrecision(6)) + 0);
 }

@@ -1,6 +1,10 @@
 // The page of a run. It asks for what is new once a second while it is looked at, and for episodes when the agent's
 // last one has been shown.
 
+import { prepared } from "./canvas.js";
+import { paintChart, roundStep, ticks } from "./chart.js";
+import { paint, place } from "./scene.js";
+
 const $ = (id) => document.getElementById(id);
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 const MAIN = ["rollout/ep_return_mean", "eval/return_mean"];
@@ -23,7 +27,28 @@ async function seen() {
   }
 }
 
+/** Colours of the page that were asked for; emptied when the theme changes. */
+const palette = new Map();
+
+/** A colour of the page, by the name of its variable. */
+function colour(name) {
+  if (!palette.has(name)) palette.set(name, getComputedStyle(document.documentElement).getPropertyValue(`--${name}`));
+  return palette.get(name).trim();
+}
+
 const grouped = (x) => Math.round(x).toLocaleString("en").replaceAll(",", "\u202f");
+
+/** A number in few letters: 1.5k, 0.031, −192. */
+function short(x) {
+  const size = Math.abs(x);
+  if (!Number.isFinite(x)) return "–";
+  for (const [unit, name] of [[1e9, "B"], [1e6, "M"], [1e4, "k"]]) {
+    const by = name === "k" ? 1e3 : unit;
+    if (size >= unit) return `${+(x / by).toFixed(size / by >= 100 ? 0 : 1)}${name}`.replace("-", "−");
+  }
+  if (size !== 0 && size < 1e-3) return x.toExponential(1).replace("e-", "e−").replace(/^-/, "−");
+  return `${+x.toPrecision(size >= 1000 ? 4 : 3)}`.replace("-", "−");
+}
 
 /** Seconds as 3:07 or 2:03:07. */
 function clock(seconds) {
@@ -104,6 +129,45 @@ function showNumbers() {
   showCurves();
 }
 
+/** The range of values with some room; outliers stay in it. */
+function range(values) {
+  let [low, high] = [Infinity, -Infinity];
+  for (const y of values) {
+    low = Math.min(low, y);
+    high = Math.max(high, y);
+  }
+  if (!(low <= high)) return [0, 1];
+  const room = (high - low) * 0.06 || Math.max(Math.abs(high) * 0.1, 1e-6);
+  return low >= 0 && low < 0.3 * high ? [0, high + room] : [low - room, high + room];
+}
+
+/** Marks on an axis, about so many. */
+const marks = (low, high, count) =>
+  ticks(low, high, roundStep((high - low) / count, [1, 2, 5, 10])).map((value) => [value, short(value)]);
+
+/** Draws lines over steps up to the last one; `small` leaves out most of the axes. */
+function chart(canvas, lines, most, small) {
+  const paper = prepared(canvas);
+  if (!paper) return;
+  const y = range(lines.flatMap(({ points }) => points.map(([, value]) => value)));
+  const drawing = {
+    x: [0, most],
+    y,
+    xTicks: small ? [] : marks(0, most, Math.max(2, paper.wide / 120)).map(([x, text]) => [x, x ? text : "0 steps"]),
+    yTicks: marks(...y, small ? 2 : Math.max(2, paper.high / 48)),
+    lines: lines.map((line) => ({
+      ...line,
+      deep: line.colour,
+      label: small || !line.points.length ? "" : short(line.points.at(-1)[1]),
+      mark: line.dots && line.points.length <= 80 ? "dot" : undefined,
+      width: small ? 1.5 : 2,
+      radius: small ? 2 : 3.5,
+    })),
+  };
+  const margin = small ? { left: 38, right: 2, top: 6, bottom: 4 } : { left: 54, right: 63, top: 10, bottom: 24 };
+  paintChart(paper, drawing, margin, colour, small ? 11 : 12);
+}
+
 function showCurves() {
   const points = (name) => run.columns.get(name)?.points ?? [];
   const most = Math.max(run.steps, run.facts.total ?? 0, 1);
@@ -111,8 +175,8 @@ function showCurves() {
   $("key-train").hidden = !train.length;
   $("key-eval").hidden = !evals.length;
   chart($("curve"), [
-    { points: train, colour: colour("--accent"), faint: evals.length > 0 },
-    { points: evals, colour: colour("--second"), dots: true },
+    { points: train, colour: "accent", alpha: evals.length > 0 ? 0.55 : 1 },
+    { points: evals, colour: "second", dots: true },
   ], most, false);
   for (const name of [...cards.keys()].filter((name) => !run.columns.has(name))) {
     cards.get(name).figure.remove();
@@ -133,7 +197,7 @@ function showCurves() {
     }
     const { value, canvas } = cards.get(name);
     value.textContent = short(points.at(-1)?.[1] ?? NaN);
-    chart(canvas, [{ points, colour: colour("--accent") }], most, true);
+    chart(canvas, [{ points, colour: "accent" }], most, true);
   }
   $("more").hidden = cards.size === 0;
 }
@@ -161,42 +225,29 @@ async function follow() {
 const scene = { frame: null, shapes: [] };
 let held = still.matches;
 
+const KINDS = { l: "line", c: "circle", p: "polygon", t: "text" };
+
 /** Paints a frame: its view fitted into the stage, below the words. */
-function paint() {
-  const box = fit($("scene"));
-  if (!box || !scene.frame) return;
-  const { ctx, w, h } = box;
+function paintFrame() {
+  const paper = scene.frame && prepared($("scene"));
+  if (!paper) return;
+  const { context, wide, high } = paper;
   const [x0, x1, y0, y1] = scene.frame.view;
-  const top = Math.min(56, h * 0.2);
-  const scale = Math.min(w / (x1 - x0), (h - top) / (y1 - y0));
-  const X = (x) => w / 2 + (x - (x0 + x1) / 2) * scale;
-  const Y = (y) => top + (h - top) / 2 - (y - (y0 + y1) / 2) * scale;
-  ctx.lineJoin = ctx.lineCap = "round";
+  const top = Math.min(56, high * 0.2);
   // Grounds that reach from side to side of the view do so on the stage; many such lines are a grid, which ends.
   const xs = (at) => at.filter((_, i) => i % 2 === 0);
   const spans = ([kind, , , at]) => "lp".includes(kind) && Math.min(...xs(at)) <= x0 && Math.max(...xs(at)) >= x1;
   const grounds = scene.shapes.filter(spans);
-  for (const shape of scene.shapes) {
+  const { scale } = place(scene.frame.view, 0, top, wide, high - top);
+  const across = (x) => (x <= x0 ? x - wide / scale : x >= x1 ? x + wide / scale : x);
+  const far = (x, i) => (i % 2 === 0 ? across(x) : x <= y0 ? x - high / scale : x);
+  const shapes = scene.shapes.flatMap((shape) => {
     const [kind, hex, size, flat, text] = shape;
-    if (kind === "n") continue;
-    const wide = grounds.length <= 3 && grounds.includes(shape);
-    const across = (x) => (x <= x0 ? x - w / scale : x >= x1 ? x + w / scale : x);
-    const far = (x, i) => (i % 2 === 0 ? across(x) : x <= y0 ? x - h / scale : x);
-    const at = wide ? flat.map(far) : flat;
-    ctx.fillStyle = ctx.strokeStyle = colour(`--c${hex}`) || `#${hex}`;
-    if (kind === "t") {
-      ctx.font = `${size * scale}px ${colour("--font")}`;
-      ctx.textAlign = "center";
-      ctx.fillText(text, X(at[0]), Y(at[1]));
-      continue;
-    }
-    ctx.beginPath();
-    if (kind === "c") ctx.arc(X(at[0]), Y(at[1]), Math.max(size * scale, 0.5), 0, 2 * Math.PI);
-    else for (let i = 0; i < at.length; i += 2) ctx[i ? "lineTo" : "moveTo"](X(at[i]), Y(at[i + 1]));
-    ctx.lineWidth = Math.max(size * scale, 1);
-    if (kind === "l") ctx.stroke();
-    else ctx.fill();
-  }
+    const points = grounds.length <= 3 && grounds.includes(shape) ? flat.map(far) : flat;
+    const color = Number.parseInt(colour(`c${hex}`).slice(1) || hex, 16);
+    return kind === "n" ? [] : [{ kind: KINDS[kind], color, size, points, text }];
+  });
+  paint(context, { view: scene.frame.view, shapes }, 0, top, wide, high - top, colour("font"));
 }
 
 /** Makes a frame the one that is shown; shapes that are those of the frame before are 0. */
@@ -205,7 +256,7 @@ function turn(film, at) {
   scene.shapes = frame.shapes.map((shape, i) => shape || scene.shapes[i]);
   scene.frame = frame;
   $("return").textContent = short(film.returns[at]);
-  paint();
+  paintFrame();
 }
 
 const drawn = () => new Promise((done) => requestAnimationFrame(done));
@@ -284,7 +335,7 @@ still.addEventListener("change", () => hold(still.matches));
 const again = () => {
   palette.clear();
   showCurves();
-  paint();
+  paintFrame();
 };
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
 new ResizeObserver(() => requestAnimationFrame(again)).observe(document.querySelector("main"));

@@ -18,7 +18,6 @@ use std::time::{Duration, Instant};
 
 const HTML: &str = include_str!("../../assets/page/watch.html");
 const STYLE: &str = concat!(include_str!("../../assets/page/tokens.css"), include_str!("../../assets/page/watch.css"));
-const SCRIPT: &str = concat!(include_str!("../../assets/page/chart.js"), include_str!("../../assets/page/watch.js"));
 
 /// Connections that are answered at once.
 const CONNECTIONS: usize = 32;
@@ -123,10 +122,14 @@ fn answer(mut stream: TcpStream, shared: &Shared) {
 
 impl Shared {
     fn page(&self, path: &str, query: &str) -> Answer {
+        let script = |text: &str| Answer::fine("text/javascript; charset=utf-8", text);
         match path {
             "" => Answer::fine("text/html; charset=utf-8", HTML),
             "watch.css" => Answer::fine("text/css; charset=utf-8", STYLE),
-            "watch.js" => Answer::fine("text/javascript; charset=utf-8", SCRIPT),
+            "watch.js" => script(include_str!("../../assets/page/watch.js")),
+            "canvas.js" => script(include_str!("../../assets/page/canvas.js")),
+            "chart.js" => script(include_str!("../../assets/page/chart.js")),
+            "scene.js" => script(include_str!("../../assets/page/scene.js")),
             "run" => Answer::fine("application/json", self.run(number(query, "since"), number(query, "epoch"))),
             "episodes" => match self.episodes() {
                 Some(text) => Answer::fine("application/json", text),

@@ -37,9 +37,11 @@ fn get(port: u16, path: &str) -> (String, String) {
 fn the_page_and_the_numbers_are_there_for_who_has_the_address() {
     let (_folder, port, token) = server("watch-server");
     for (path, kind, part) in [
-        ("", "text/html", "<script src=\"watch.js\""),
+        ("", "text/html", "<script type=\"module\" src=\"watch.js\""),
         ("watch.css", "text/css", "prefers-color-scheme: dark"),
         ("watch.js", "text/javascript", "fetch("),
+        ("chart.js", "text/javascript", "export function paintChart("),
+        ("scene.js", "text/javascript", "export function paint("),
         ("run", "application/json", "\"points\":[[100.0,1.5],[200.0,2.0]]"),
         ("run?since=100&epoch=0", "application/json", "\"points\":[[200.0,2.0]]"),
         ("episodes", "application/json", "films"),
