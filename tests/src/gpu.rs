@@ -1,7 +1,6 @@
 //! Opens a GPU for tests.
 
 use quickstudy_core::Device;
-use quickstudy_core::train::Session;
 use quickstudy_gpu::{Gpu, GpuOptions};
 
 /// Environment variable: `default` asks every GPU for WebGPU's default limits only, as a browser may offer no more, in
@@ -41,22 +40,4 @@ pub fn device() -> Device {
 pub fn slack(device: &Device) -> f64 {
     let name = &device.caps().name;
     if ["llvmpipe", "SwiftShader"].iter().any(|exact| name.contains(exact)) { 1.0 } else { 10.0 }
-}
-
-/// Distance of two vectors relative to the norm of the second.
-#[must_use]
-pub fn distance(a: &[f64], b: &[f64]) -> f64 {
-    assert_eq!(a.len(), b.len());
-    let norm = |x: &mut dyn Iterator<Item = f64>| x.map(|v| v * v).sum::<f64>().sqrt();
-    norm(&mut a.iter().zip(b).map(|(a, b)| a - b)) / norm(&mut b.iter().copied())
-}
-
-/// θ of a session's seed with this number.
-///
-/// # Panics
-/// If there is no such seed or the device fails.
-#[must_use]
-#[allow(clippy::unwrap_used, reason = "called by tests only")]
-pub fn theta(session: &Session, index: usize) -> Vec<f64> {
-    pollster::block_on(session.parameters(index)).unwrap().into_iter().map(f64::from).collect()
 }

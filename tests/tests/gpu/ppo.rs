@@ -7,11 +7,11 @@ use quickstudy_core::algo::{ActorCritic, Sampling};
 use quickstudy_core::env::{EnvDef, builtin};
 use quickstudy_core::grad::value_and_grad;
 use quickstudy_core::rng::Threefry;
-use quickstudy_core::train::{Layer, Session, Setup};
 use quickstudy_core::{DType, Device, Program, State, Tensor};
-use quickstudy_tests::gpu::{self, distance, theta};
+use quickstudy_tests::gpu;
 use quickstudy_tests::panel::Panel;
 use quickstudy_tests::single_task_names;
+use quickstudy_tests::trainings::{distance, theta, training_on, value, wait};
 
 #[test]
 #[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
@@ -28,12 +28,10 @@ fn a_hundred_updates_are_those_of_the_cpu() {
         (Panel::Shown.env(), plain),
     ] {
         let trained = |device: &Device| {
-            let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-            let setup = Setup::resolve("ppo", env.clone(), &[7], Some(160), &[layer]).unwrap();
-            let mut session = Session::new(device, &setup).unwrap();
+            let mut session = training_on("ppo", env.clone()).seeds(&[7]).steps(160).set(settings).session_on(device);
             let first = theta(&session, 0);
-            let rows = pollster::block_on(session.step()).unwrap();
-            let updates = rows[0].iter().find(|(name, _)| name == "train/updates").unwrap().1;
+            let rows = wait(session.step());
+            let updates = value(&rows[0], "train/updates");
             (first, theta(&session, 0), updates)
         };
         let (first, on_gpu, updates) = trained(&gpu);
@@ -106,7 +104,7 @@ fn gradient(device: &Device, env: &EnvDef, config: &PpoConfig) -> Vec<f64> {
     }
     let named: Vec<_> = arrays.iter().map(|(n, a)| (*n, a)).collect();
     let out = program.run(&State::new(), &named, &[]).unwrap();
-    pollster::block_on(device.read(out.get("gradient").unwrap())).unwrap()
+    wait(device.read(out.get("gradient").unwrap()))
 }
 
 #[test]

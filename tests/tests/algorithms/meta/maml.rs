@@ -3,28 +3,27 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::dist::fold_in;
-use quickstudy_core::env::builtin;
 use quickstudy_core::grad::value_and_grad;
 use quickstudy_core::meta::{Learner, MamlConfig, Objective, Variant};
 use quickstudy_core::play::{Amount, Keys, Play, row_keys};
 use quickstudy_core::policy::{Acting, How};
 use quickstudy_core::rng::Threefry;
 use quickstudy_core::settings::Settings as _;
-use quickstudy_core::train::{Evaluator, Layer, MetaTest, Session, Setup};
+use quickstudy_core::train::{Evaluator, MetaTest, Session, Setup};
 use quickstudy_core::{DType, Device, Program, State, Tensor};
-use quickstudy_tests::gpu::{self, distance, theta};
+use quickstudy_tests::gpu;
+use quickstudy_tests::trainings::{distance, snapshot, theta, training, wait};
 
 const SMALL: &str = "meta_batch = 3\nrollouts = 4\nhorizon = 12\nhidden = [16]\nlog_std_init = -1.2\n";
 
 fn setup(algorithm: &str, seeds: &[u64], steps: u64, settings: &str) -> Setup {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    Setup::resolve(algorithm, builtin("point-corner").unwrap(), seeds, Some(steps), &[layer]).unwrap()
+    training(algorithm, "point-corner").seeds(seeds).steps(steps).set(settings).setup()
 }
 
 fn run(session: &mut Session) -> Vec<Vec<(String, f64)>> {
     let mut last = Vec::new();
     while !session.done() {
-        last = pollster::block_on(session.step()).unwrap();
+        last = wait(session.step());
     }
     last
 }
@@ -51,8 +50,7 @@ fn every_variant_makes_finite_iterations_and_seeds_do_not_depend_on_each_other()
         for (index, seed) in [1, 2, 3].into_iter().enumerate() {
             let mut alone = start(&[seed]);
             run(&mut alone);
-            let bytes = |s: &Session, m: usize| pollster::block_on(s.snapshot(m)).unwrap();
-            assert!(bytes(&alone, 0) == bytes(&stacked, index), "{algorithm}: seed {seed} depends on others");
+            assert!(snapshot(&alone, 0) == snapshot(&stacked, index), "{algorithm}: seed {seed} depends on others");
         }
     }
 }
@@ -70,13 +68,12 @@ fn resumed_meta_training_is_that_without_a_stop() {
         run(&mut whole);
         let mut half = Session::new(&device, &setup(algorithm, &[7], steps, &settings)).unwrap();
         for _ in 0..2 {
-            pollster::block_on(half.step()).unwrap();
+            wait(half.step());
         }
-        let saved = pollster::block_on(half.snapshot(0)).unwrap();
+        let saved = wait(half.snapshot(0));
         let mut resumed = Session::restore(&device, &[&saved]).unwrap();
         run(&mut resumed);
-        let bytes = |s: &Session| pollster::block_on(s.snapshot(0)).unwrap();
-        assert!(bytes(&whole) == bytes(&resumed), "{algorithm} {more}");
+        assert!(snapshot(&whole, 0) == snapshot(&resumed, 0), "{algorithm} {more}");
     }
 }
 
@@ -89,7 +86,7 @@ fn the_weight_of_the_inner_kl_follows_its_target() {
         let steps = setup("promp", &[1, 2], 1, &settings).batch() * 3;
         let mut session = Session::new(&device, &setup("promp", &[1, 2], steps, &settings)).unwrap();
         for k in 0..3 {
-            for row in pollster::block_on(session.step()).unwrap() {
+            for row in wait(session.step()) {
                 let coef = row.iter().find(|(name, _)| name == "train/inner_kl_coef").map(|(_, value)| *value);
                 let expected = 0.25 * f64::powi(factor, k);
                 assert_eq!(coef, (factor != 1.0).then_some(expected), "target {target}, iteration {k}");
@@ -161,7 +158,7 @@ fn pieces(device: &Device, algorithm: &str, objective: Objective) -> Vec<(&'stat
     let inputs = [("collected", &collected), ("theta", &theta), ("v", &v), ("key", &key)];
     let out = program.run(&State::new(), &inputs, &[]).unwrap();
     let names = ["loss", "gradient", "KL", "gradient of the KL", "product with the KL's Hessian"];
-    names.map(|name| (name, pollster::block_on(device.read(out.get(name).unwrap())).unwrap())).to_vec()
+    names.map(|name| (name, wait(device.read(out.get(name).unwrap())))).to_vec()
 }
 
 /// Software adapters compile shaders for most of a minute per algorithm: [`outer_pieces`] and [`iterations`] are of few
@@ -233,10 +230,10 @@ fn promp_learns_to_adapt_and_an_untrained_policy_does_not() {
         if steps > 1 {
             run(&mut session);
         }
-        let bytes = pollster::block_on(session.policy_snapshot(0)).unwrap();
+        let bytes = wait(session.policy_snapshot(0));
         let policy = Evaluator::load(&device, &bytes).unwrap();
         let test = MetaTest { seed: 1, ..MetaTest::default() };
-        let adaptation = pollster::block_on(policy.adapt(test)).unwrap();
+        let adaptation = wait(policy.adapt(test));
         let mean = |k: usize| adaptation.stages[k].task_means().iter().sum::<f64>() / 40.0;
         (mean(0), mean(1))
     };

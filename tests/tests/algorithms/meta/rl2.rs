@@ -10,16 +10,16 @@ use quickstudy_core::meta::rl2::{
 };
 use quickstudy_core::play::Amount;
 use quickstudy_core::policy::{Acting, MemoryConfig, RecurrentConfig};
-use quickstudy_core::train::{Evaluator, Layer, MetaTest, Session, Setup, StageUnit};
+use quickstudy_core::train::{Evaluator, MetaTest, Session, Setup, StageUnit};
 use quickstudy_core::{DType, Device, Program, State, Tensor};
-use quickstudy_tests::gpu::{self, distance, theta};
+use quickstudy_tests::gpu;
+use quickstudy_tests::trainings::{distance, snapshot, theta, training, value, wait};
 
 const VARIANTS: [&str; 2] = ["rl2-ppo", "rl2-trpo"];
 const SMALL: &str = "meta_batch = 8\nepisodes = 2\nunits = 12\n";
 
 fn setup(algorithm: &str, env: &str, seeds: &[u64], steps: u64, settings: &str) -> Setup {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    Setup::resolve(algorithm, builtin(env).unwrap(), seeds, Some(steps), &[layer]).unwrap()
+    training(algorithm, env).seeds(seeds).steps(steps).set(settings).setup()
 }
 
 fn units(units: usize) -> RecurrentConfig {
@@ -30,7 +30,7 @@ fn units(units: usize) -> RecurrentConfig {
 fn run(session: &mut Session) -> Vec<Vec<(String, f64)>> {
     let mut last = Vec::new();
     while !session.done() {
-        last = pollster::block_on(session.step()).unwrap();
+        last = wait(session.step());
     }
     last
 }
@@ -72,12 +72,12 @@ impl Played {
         .unwrap();
         let theta = device.array(&[1, net.layout.len()], &net.layout.init([1, 2])).unwrap();
         let out = program.run(&State::new(), &[("theta", &theta)], &[]).unwrap();
-        let read = |(name, array): (&str, &_)| (name.to_owned(), pollster::block_on(device.read(array)).unwrap());
+        let read = |(name, array): (&str, &_)| (name.to_owned(), wait(device.read(array)));
         Played { steps, trials, arrays: out.iter().map(read).collect() }
     }
 
     fn get(&self, name: &str) -> &[f64] {
-        &self.arrays.iter().find(|(n, _)| n == name).unwrap().1
+        &self.arrays.iter().find(|(known, _)| known == name).unwrap().1
     }
 
     fn row(&self, name: &str, step: usize, trial: usize) -> &[f64] {
@@ -200,8 +200,7 @@ fn both_variants_make_finite_iterations_and_seeds_do_not_depend_on_each_other() 
         for (index, seed) in [1, 2, 3].into_iter().enumerate() {
             let mut alone = start(&[seed]);
             run(&mut alone);
-            let bytes = |s: &Session, m: usize| pollster::block_on(s.snapshot(m)).unwrap();
-            assert!(bytes(&alone, 0) == bytes(&stacked, index), "{algorithm}: seed {seed} depends on others");
+            assert!(snapshot(&alone, 0) == snapshot(&stacked, index), "{algorithm}: seed {seed} depends on others");
         }
     }
 }
@@ -217,13 +216,12 @@ fn resumed_training_is_that_without_a_stop() {
         run(&mut whole);
         let mut half = start();
         for _ in 0..2 {
-            pollster::block_on(half.step()).unwrap();
+            wait(half.step());
         }
-        let saved = pollster::block_on(half.snapshot(0)).unwrap();
+        let saved = wait(half.snapshot(0));
         let mut resumed = Session::restore(&device, &[&saved]).unwrap();
         run(&mut resumed);
-        let bytes = |s: &Session| pollster::block_on(s.snapshot(0)).unwrap();
-        assert!(bytes(&whole) == bytes(&resumed), "{algorithm}");
+        assert!(snapshot(&whole, 0) == snapshot(&resumed, 0), "{algorithm}");
     }
 }
 
@@ -280,10 +278,10 @@ fn learns_to_explore<const N: usize>(all: [(&str, u64, &str); N]) {
             if steps > 1 {
                 run(&mut session);
             }
-            let bytes = pollster::block_on(session.policy_snapshot(0)).unwrap();
+            let bytes = wait(session.policy_snapshot(0));
             let policy = Evaluator::load(&device, &bytes).unwrap();
             let test = MetaTest { tasks: 1000, seed: 1, deterministic: false, ..MetaTest::default() };
-            let adaptation = pollster::block_on(policy.adapt(test)).unwrap();
+            let adaptation = wait(policy.adapt(test));
             assert_eq!(adaptation.unit, StageUnit::Steps(1));
             let mean = |k: usize| adaptation.stages[k].task_means().iter().sum::<f64>() / 1000.0;
             ((0..10).map(mean).sum::<f64>(), mean(0), mean(9))
@@ -300,8 +298,7 @@ fn learns_to_explore<const N: usize>(all: [(&str, u64, &str); N]) {
 #[test]
 fn entropy_in_the_rewards_needs_advantages_as_they_are() {
     let settings = "entropy_method = \"max\"\n";
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    let problem = Setup::resolve("rl2-ppo", builtin("bandit").unwrap(), &[0], Some(10), &[layer]).unwrap_err();
+    let problem = training("rl2-ppo", "bandit").seeds(&[0]).steps(10).set(settings).resolve().unwrap_err();
     assert!(problem.to_string().contains("advantage_centre"), "{problem}");
     let config = Rl2Config { entropy_method: EntropyMethod::Max, ..Rl2Config::default() };
     assert_eq!(config.advantage_centre, AdvantageCentre::All);
@@ -315,10 +312,10 @@ fn updates_stop_where_the_policy_has_moved_too_far() {
         let settings =
             format!("{SMALL}epochs = 10\nminibatches = 4\nlearning_rate = 0.01\ntarget_kl = {target_kl:?}\n");
         let mut session = Session::new(&Device::cpu(1), &setup("rl2-ppo", "bandit", seeds, 6400, &settings)).unwrap();
-        let of = |row: &Vec<(String, f64)>, name: &str| row.iter().find(|(n, _)| n == name).unwrap().1;
+        let of = |row: &Vec<(String, f64)>, name: &str| value(&row, name);
         let mut updates = vec![Vec::new(); seeds.len()];
         for _ in 0..4 {
-            let rows = pollster::block_on(session.step()).unwrap();
+            let rows = wait(session.step());
             updates.iter_mut().zip(&rows).for_each(|(all, row)| all.push(of(row, "train/updates")));
         }
         (updates, (0..seeds.len()).map(|seed| theta(&session, seed)).collect::<Vec<_>>())

@@ -1,19 +1,16 @@
 //! Settings of MAML's family and of RL² that change a part of the update: each changes that part and nothing else.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy_core::env::builtin;
-use quickstudy_core::train::{Evaluator, Layer, MetaTest, Row, Session, Setup};
+use quickstudy_core::train::{Evaluator, MetaTest, Row, Session};
 use quickstudy_core::{Device, Error};
-use quickstudy_tests::gpu::{distance, theta};
+use quickstudy_tests::trainings::{distance, theta, training, value, wait};
 
 const MAML: &str =
     "meta_batch = 3\nrollouts = 4\nhorizon = 12\nhidden = [16]\nlog_std_init = -1.25\nlearn_inner_lr = false\n";
 const RL2: &str = "meta_batch = 8\nepisodes = 2\nunits = 12\nlog_std_init = -1.25\n";
 
 fn session(algorithm: &str, env: &str, iterations: u64, settings: &str) -> Result<Session, Error> {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    let setup =
-        |steps| Setup::resolve(algorithm, builtin(env).unwrap(), &[3], Some(steps), std::slice::from_ref(&layer));
+    let setup = |steps| training(algorithm, env).steps(steps).set(settings).resolve();
     let steps = setup(1)?.batch() * iterations;
     Session::new(&Device::cpu(1), &setup(steps)?)
 }
@@ -21,13 +18,9 @@ fn session(algorithm: &str, env: &str, iterations: u64, settings: &str) -> Resul
 fn run(session: &mut Session) -> Vec<Row> {
     let mut rows = Vec::new();
     while !session.done() {
-        rows.push(pollster::block_on(session.step()).unwrap().remove(0));
+        rows.push(wait(session.step()).remove(0));
     }
     rows
-}
-
-fn value(row: &Row, name: &str) -> f64 {
-    row.iter().find(|(key, _)| key == name).unwrap_or_else(|| panic!("{name}: {row:?}")).1
 }
 
 /// Trains for some iterations. Returns the parameters before and after, and the metrics.
@@ -160,9 +153,9 @@ fn the_outer_losses_that_settings_choose_learn_to_adapt() {
             let settings = format!("{NAVIGATION}{setting}");
             let mut session = session(algorithm, "point-corner", iterations, &settings).unwrap();
             run(&mut session);
-            let bytes = pollster::block_on(session.policy_snapshot(0)).unwrap();
+            let bytes = wait(session.policy_snapshot(0));
             let policy = Evaluator::load(&device, &bytes).unwrap();
-            let adaptation = pollster::block_on(policy.adapt(MetaTest { seed: 1, ..MetaTest::default() })).unwrap();
+            let adaptation = wait(policy.adapt(MetaTest { seed: 1, ..MetaTest::default() }));
             let mean = |k: usize| adaptation.stages[k].task_means().iter().sum::<f64>() / 40.0;
             (mean(0), mean(1))
         };

@@ -10,9 +10,10 @@ use quickstudy_core::algo::{Algorithm, DqnConfig, Metrics, Training, dqn};
 use quickstudy_core::env::{EnvDef, builtin};
 use quickstudy_core::host::{HostEnv, IterativeExecutor, TaskPerEpisode, Wrapped};
 use quickstudy_core::settings::Settings as _;
-use quickstudy_core::train::{Layer, Row, Session, Setup};
+use quickstudy_core::train::{Session, Setup};
 use quickstudy_core::{Device, Result};
 use quickstudy_tests::gpu;
+use quickstudy_tests::trainings::{distance, theta, training, value};
 use quickstudy_tests::turned::Turned;
 
 use super::noted::{Note, Noted, Notes};
@@ -21,12 +22,7 @@ const SEEDS: [u64; 2] = [5, 1 << 33];
 const SMALL: &str = "hidden = [8]\nbatch_size = 8\nlearning_starts = 60\n";
 
 fn resolve(algorithm: &str, env: &str, seeds: &[u64], steps: u64, settings: &str) -> Result<Setup> {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    Setup::resolve(algorithm, builtin(env).unwrap(), seeds, Some(steps), &[layer])
-}
-
-fn value(row: &Row, name: &str) -> f64 {
-    row.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name} in {row:?}")).1
+    training(algorithm, env).seeds(seeds).steps(steps).set(settings).resolve()
 }
 
 /// The steps of an environment's whole episodes, until there are enough episodes and steps.
@@ -214,13 +210,13 @@ fn iterations_on_the_gpu_are_near_those_of_the_cpu() {
         let after = |device: &Device| {
             let setup = resolve(algorithm, env, &[1, 2], 3000, &settings).unwrap();
             let mut session = Session::new(device, &setup).unwrap();
-            let first = gpu::theta(&session, 0);
+            let first = theta(&session, 0);
             (0..2).for_each(|_| drop(session.step_blocking().unwrap()));
-            (first, gpu::theta(&session, 0), session.steps_made(0))
+            (first, theta(&session, 0), session.steps_made(0))
         };
         let ((first, on_gpu, made), (_, on_cpu, expected)) = (after(&gpu), after(&Device::cpu(1)));
         assert_eq!(made, expected, "{algorithm}");
-        let (moved, apart) = (gpu::distance(&on_cpu, &first), gpu::distance(&on_gpu, &on_cpu));
+        let (moved, apart) = (distance(&on_cpu, &first), distance(&on_gpu, &on_cpu));
         println!("{algorithm} on {env}: parameters moved by {moved:e} and are {apart:e} apart");
         assert!(moved > 1e-4 && apart <= 0.05 * moved, "{algorithm}: {apart:e} of {moved:e}");
     }

@@ -4,34 +4,24 @@
 
 use quickstudy_core::Device;
 use quickstudy_core::env::{EnvDef, builtin};
-use quickstudy_core::train::{Evaluator, Layer, Row, Session, Setup};
+use quickstudy_core::train::{Evaluator, Session};
 use quickstudy_tests::costly::Costly;
-use quickstudy_tests::gpu::theta;
+use quickstudy_tests::trainings::{mean_returns, steps, theta, training_on, value, wait};
 
 const FITTED: [&str; 3] = ["linear_feature", "linear_time", "multi_feature"];
 const SMALL: &str = "hidden = [8]\nenvs = 4\nhorizon = 16\nminibatches = 1\n";
 const MAX: &str = "entropy_method = \"max\"\nnormalise_advantages = false\n";
 
 fn session_on(env: EnvDef, seeds: &[u64], steps: u64, settings: &str) -> Session {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    let setup = Setup::resolve("vpg", env, seeds, Some(steps), &[layer]).unwrap();
-    Session::new(&Device::cpu(0), &setup).unwrap()
+    training_on("vpg", env).seeds(seeds).steps(steps).set(settings).session_on(&Device::cpu(0))
 }
 
 fn session(env: &str, seeds: &[u64], steps: u64, settings: &str) -> Session {
     session_on(builtin(env).unwrap(), seeds, steps, settings)
 }
 
-fn steps(session: &mut Session, n: usize) -> Vec<Vec<Row>> {
-    (0..n).map(|_| session.step_blocking().unwrap()).collect()
-}
-
-fn value(row: &Row, name: &str) -> f64 {
-    row.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name} in {row:?}")).1
-}
-
 fn bytes(session: &Session, index: usize) -> Vec<u8> {
-    pollster::block_on(session.snapshot(index)).unwrap()
+    wait(session.snapshot(index))
 }
 
 /// The mean return of each seed's deterministic policy, in ascending order.
@@ -42,8 +32,7 @@ fn learned(mut session: Session) -> Vec<f64> {
             assert_eq!(value(&row, "train/non_finite"), 0.0);
         }
     }
-    let all = pollster::block_on(session.evaluate(50)).unwrap();
-    let mut means: Vec<f64> = all.iter().map(|e| e.iter().map(|e| e.ret).sum::<f64>() / e.len() as f64).collect();
+    let mut means = mean_returns(&mut session, 50);
     means.sort_by(f64::total_cmp);
     means
 }
@@ -56,9 +45,9 @@ fn vpg_learns_cartpole_by_fitted_baselines_and_with_entropy_in_its_rewards() {
     let fitted = FITTED.map(|word| format!("baseline = \"{word}\"\n"));
     for settings in fitted.iter().chain([&with_entropy]) {
         let learner = session("cartpole", &[0, 1, 2], budget, settings);
-        let first = pollster::block_on(learner.policy_snapshot(0)).unwrap();
+        let first = wait(learner.policy_snapshot(0));
         let mut random = Evaluator::load(&Device::cpu(0), &first).unwrap();
-        let drawn = pollster::block_on(random.evaluate(100, 0, false)).unwrap();
+        let drawn = wait(random.evaluate(100, 0, false));
         assert!(drawn.iter().map(|e| e.ret).sum::<f64>() / 100.0 < 40.0);
         let returns = learned(learner);
         println!("{settings}{returns:?}");

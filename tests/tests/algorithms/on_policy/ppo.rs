@@ -4,13 +4,12 @@
 //! `cargo test --release -p quickstudy-tests --test algorithms learning -- --ignored --nocapture` prints their figures.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy_core::train::{Evaluator, Layer, Session, Setup};
-use quickstudy_core::{Device, env};
+use quickstudy_core::Device;
+use quickstudy_core::train::{Evaluator, Session};
+use quickstudy_tests::trainings::{mean_returns, training};
 
 fn session(name: &str, seeds: &[u64], steps: Option<u64>, settings: &str) -> Session {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    let setup = Setup::resolve("ppo", env::builtin(name).unwrap(), seeds, steps, &[layer]).unwrap();
-    Session::new(&Device::cpu(0), &setup).unwrap()
+    training("ppo", name).seeds(seeds).length(steps).set(settings).session_on(&Device::cpu(0))
 }
 
 fn train(session: &mut Session) {
@@ -19,12 +18,6 @@ fn train(session: &mut Session) {
             assert!(row.iter().all(|(name, value)| value.is_finite() || name.starts_with("rollout/")), "{row:?}");
         }
     }
-}
-
-/// The mean return of each seed's deterministic policy.
-fn mean_returns(session: &mut Session, episodes: usize) -> Vec<f64> {
-    let all = pollster::block_on(session.evaluate(episodes)).unwrap();
-    all.iter().map(|e| e.iter().map(|e| e.ret).sum::<f64>() / e.len() as f64).collect()
 }
 
 /// The mean return of the first seed's policy when it draws its actions: before training, a random policy.

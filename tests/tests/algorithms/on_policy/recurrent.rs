@@ -6,26 +6,16 @@ use quickstudy_core::Device;
 use quickstudy_core::algo::{AlgorithmDef, IntoAlgorithm, TRPO, Trpo, TrpoConfig, VPG, Vpg, VpgConfig};
 use quickstudy_core::env::builtin;
 use quickstudy_core::settings::Settings as _;
-use quickstudy_core::train::{Layer, Row, Session, Setup};
-use quickstudy_tests::gpu::theta;
+use quickstudy_core::train::{Row, Session};
+use quickstudy_tests::trainings::{finish, mean_returns, steps, theta, training, training_on, value, wait};
 use quickstudy_tests::turned::TurnedPolicy;
 
 fn session(algorithm: impl IntoAlgorithm, env: &str, seeds: &[u64], steps: u64, settings: &str) -> Session {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    let setup = Setup::resolve(algorithm, builtin(env).unwrap(), seeds, Some(steps), &[layer]).unwrap();
-    Session::new(&Device::cpu(0), &setup).unwrap()
-}
-
-fn steps(session: &mut Session, n: usize) -> Vec<Vec<Row>> {
-    (0..n).map(|_| session.step_blocking().unwrap()).collect()
-}
-
-fn value(row: &Row, name: &str) -> f64 {
-    row.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name} in {row:?}")).1
+    training(algorithm, env).seeds(seeds).steps(steps).set(settings).session_on(&Device::cpu(0))
 }
 
 fn bytes(session: &Session, index: usize) -> Vec<u8> {
-    pollster::block_on(session.snapshot(index)).unwrap()
+    wait(session.snapshot(index))
 }
 
 /// Memories of each kind, with all of their options.
@@ -115,10 +105,9 @@ fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop
 
 #[test]
 fn minibatches_are_of_whole_environments() {
-    let layer = |text: &str| Layer { origin: "test".into(), settings: toml::from_str(text).unwrap() };
     let problem = |text: &str| {
         let env = builtin("cartpole-no-velocities").unwrap();
-        Setup::resolve("ppo", env, &[0], None, &[layer(text)]).unwrap_err().to_string()
+        training_on("ppo", env).seeds(&[0]).set(text).refusal()
     };
     let message = problem("cell = \"gru\"\nenvs = 8\nhorizon = 30\nminibatches = 3\n");
     assert_eq!(message, "minibatches: 3 must divide envs (8) where policies remember; try 2, or set minibatch_size");
@@ -126,9 +115,8 @@ fn minibatches_are_of_whole_environments() {
 }
 
 /// The mean return of each seed's deterministic policy, in ascending order.
-fn mean_returns(session: &mut Session) -> Vec<f64> {
-    let all = pollster::block_on(session.evaluate(50)).unwrap();
-    let mut means: Vec<f64> = all.iter().map(|e| e.iter().map(|e| e.ret).sum::<f64>() / e.len() as f64).collect();
+fn sorted_returns(session: &mut Session) -> Vec<f64> {
+    let mut means = mean_returns(session, 50);
     means.sort_by(f64::total_cmp);
     means
 }
@@ -150,10 +138,8 @@ static TURNED_TRPO: AlgorithmDef = AlgorithmDef {
 fn without_velocities(algorithm: &'static AlgorithmDef, cell: &str, budget: u64, more: &str) -> Vec<f64> {
     let settings = format!("{more}cell = \"{cell}\"\n");
     let mut session = session(algorithm, "cartpole-no-velocities", &[0, 1, 2], budget, &settings);
-    while !session.done() {
-        session.step_blocking().unwrap();
-    }
-    let returns = mean_returns(&mut session);
+    finish(&mut session);
+    let returns = sorted_returns(&mut session);
     println!("{}, {cell}: {returns:?}", algorithm.name);
     returns
 }

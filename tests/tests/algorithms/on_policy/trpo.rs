@@ -10,23 +10,15 @@ use quickstudy_core::grad::value_and_grad;
 use quickstudy_core::policy::NetConfig;
 use quickstudy_core::rng::Threefry;
 use quickstudy_core::settings::Settings as _;
-use quickstudy_core::train::{Evaluator, Layer, Row, Session, Setup};
+use quickstudy_core::train::{Evaluator, Session};
 use quickstudy_core::{DType, Device, Program, State, Tensor};
-use quickstudy_tests::gpu::{self, distance, theta};
+use quickstudy_tests::gpu;
+use quickstudy_tests::trainings::{distance, mean_returns, snapshot, steps, theta, training, value, wait};
 
 const SMALL: &str = "envs = 4\nhorizon = 32\nminibatches = 4\ncritic_epochs = 3\nhidden = [16]\n";
 
 fn session(device: &Device, env: &str, seeds: &[u64], steps: Option<u64>, settings: &str) -> Session {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    Session::new(device, &Setup::resolve("trpo", builtin(env).unwrap(), seeds, steps, &[layer]).unwrap()).unwrap()
-}
-
-fn steps(session: &mut Session, n: usize) -> Vec<Vec<Row>> {
-    (0..n).map(|_| pollster::block_on(session.step()).unwrap()).collect()
-}
-
-fn value(row: &Row, name: &str) -> f64 {
-    row.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name} in {row:?}")).1
+    training("trpo", env).seeds(seeds).length(steps).set(settings).session_on(device)
 }
 
 #[test]
@@ -81,16 +73,15 @@ fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop
     let more = "sde = true\nsde_sample_freq = 8\nnormalise_observations = true\nnormalise_rewards = true\n";
     for (env, more) in [("cartpole", ""), ("pendulum", more)] {
         let settings = format!("{SMALL}{more}");
-        let bytes = |s: &Session, index: usize| pollster::block_on(s.snapshot(index)).unwrap();
         let mut stacked = session(&Device::cpu(2), env, &[7, 8, 9], Some(4096), &settings);
         steps(&mut stacked, 6);
         let mut alone = session(&Device::cpu(1), env, &[8], Some(4096), &settings);
         steps(&mut alone, 3);
-        let mut resumed = Session::restore(&Device::cpu(1), &[&bytes(&alone, 0)]).unwrap();
+        let mut resumed = Session::restore(&Device::cpu(1), &[&snapshot(&alone, 0)]).unwrap();
         steps(&mut alone, 3);
         steps(&mut resumed, 3);
-        assert!(bytes(&alone, 0) == bytes(&stacked, 1), "{env}: seed 8 depends on others");
-        assert!(bytes(&alone, 0) == bytes(&resumed, 0), "{env}: resuming changes training");
+        assert!(snapshot(&alone, 0) == snapshot(&stacked, 1), "{env}: seed 8 depends on others");
+        assert!(snapshot(&alone, 0) == snapshot(&resumed, 0), "{env}: resuming changes training");
     }
 }
 
@@ -154,7 +145,7 @@ fn pieces(device: &Device, env: &str) -> Vec<(&'static str, Vec<f64>)> {
     let named: Vec<_> = arrays.iter().map(|(name, array)| (*name, array)).collect();
     let out = program.run(&State::new(), &named, &[]).unwrap();
     let names = ["loss", "gradient of the loss", "KL", "gradient of the KL", "product with the KL's Hessian"];
-    names.map(|name| (name, pollster::block_on(device.read(out.get(name).unwrap())).unwrap())).to_vec()
+    names.map(|name| (name, wait(device.read(out.get(name).unwrap())))).to_vec()
 }
 
 #[test]
@@ -210,11 +201,6 @@ fn iqm(values: &[f64]) -> f64 {
     middle.iter().sum::<f64>() / middle.len() as f64
 }
 
-fn mean_returns(learner: &mut Session, episodes: usize) -> Vec<f64> {
-    let all = pollster::block_on(learner.evaluate(episodes)).unwrap();
-    all.iter().map(|e| e.iter().map(|e| e.ret).sum::<f64>() / e.len() as f64).collect()
-}
-
 #[test]
 fn trpo_learns_cartpole_and_a_random_policy_does_not() {
     let device = Device::cpu(0);
@@ -222,9 +208,9 @@ fn trpo_learns_cartpole_and_a_random_policy_does_not() {
     for settings in ["", "curvature_share = 0.25\n"] {
         let mut learner = session(&device, "cartpole", &[0, 1, 2], Some(40_000), settings);
         let bar = 195.0;
-        let bytes = pollster::block_on(learner.policy_snapshot(0)).unwrap();
+        let bytes = wait(learner.policy_snapshot(0));
         let mut untrained = Evaluator::load(&device, &bytes).unwrap();
-        let episodes = pollster::block_on(untrained.evaluate(100, 0, false)).unwrap();
+        let episodes = wait(untrained.evaluate(100, 0, false));
         let random = episodes.iter().map(|e| e.ret).sum::<f64>() / 100.0;
         assert!((15.0..30.0).contains(&random), "a uniform policy has 22.2 on average, this one {random}");
         while !learner.done() {

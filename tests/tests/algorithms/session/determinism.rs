@@ -1,12 +1,12 @@
 //! Determinism: equal seeds give equal bits, alone or stacked, on one thread or several.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy_core::train::{Layer, Row, Session, Setup};
-use quickstudy_core::{Device, env};
+use quickstudy_core::Device;
+use quickstudy_core::train::{Row, Session, Setup};
+use quickstudy_tests::trainings::training;
 
 fn setup(name: &str, seeds: &[u64], settings: &str) -> Setup {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    Setup::resolve("ppo", env::builtin(name).unwrap(), seeds, None, &[layer]).unwrap()
+    training("ppo", name).seeds(seeds).set(settings).setup()
 }
 
 /// The snapshot, the policy's snapshot and the rows of each seed after some iterations.

@@ -3,9 +3,10 @@
 
 use quickstudy_core::env::builtin;
 use quickstudy_core::host::{EnvPlace, FleetSize};
-use quickstudy_core::train::{Evaluator, Layer, MetaTest, Own, Session, Setup, preset};
+use quickstudy_core::train::{Evaluator, MetaTest, Own, Session, Setup, preset};
 use quickstudy_core::{Device, Result};
 use quickstudy_tests::hosted::hosted;
+use quickstudy_tests::trainings::{training_on, wait};
 
 const PPO: &str = "hidden = [8]\nenvs = 2\nhorizon = 40\nminibatches = 2";
 const PROMP: &str = "hidden = [8]\nmeta_batch = 2\nrollouts = 3";
@@ -13,17 +14,8 @@ const RL2: &str = "units = 8\nmeta_batch = 4\nminibatches = 2\nepisodes = 3";
 const PEARL: &str = "hidden = [8]\nencoder_hidden_sizes = [8]\ntrain_tasks = 2\nmeta_batch = 2\nbatch_size = 8\n\
                      num_steps_per_epoch = 1\nnum_initial_steps = 21\nnum_tasks_sample = 2\nnum_steps_prior = 14\n\
                      num_extra_rl_steps_posterior = 0\nembedding_batch_size = 8\nembedding_mini_batch_size = 8";
-
-fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
-    pollster::block_on(future).unwrap()
-}
-
-fn layer(text: &str) -> [Layer; 1] {
-    [Layer { origin: "test".into(), settings: toml::from_str(text).unwrap() }]
-}
-
 fn resolve(algorithm: &str, env: impl Into<EnvPlace>, steps: u64, text: &str) -> Result<Setup> {
-    Setup::resolve(algorithm, env, &[5], Some(steps), &layer(text))
+    training_on(algorithm, env).seeds(&[5]).steps(steps).set(text).resolve()
 }
 
 /// The mean length of the episodes of a run's first iterations.
