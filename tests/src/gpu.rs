@@ -41,3 +41,28 @@ pub fn slack(device: &Device) -> f64 {
     let name = &device.caps().name;
     if ["llvmpipe", "SwiftShader"].iter().any(|exact| name.contains(exact)) { 1.0 } else { 10.0 }
 }
+
+/// A training on the GPU and on the CPU.
+#[derive(Debug)]
+pub struct Both<T> {
+    /// How far parameters moved on the CPU.
+    pub moved: f64,
+    /// How far they are apart then.
+    pub apart: f64,
+    /// What else was read of both.
+    pub read: [T; 2],
+}
+
+/// Trains on the GPU and on the CPU by a function that gives parameters before and after, and what else is compared.
+/// `measure` tells how far vectors are apart.
+#[must_use]
+pub fn both<T>(
+    what: &str,
+    measure: impl Fn(&[f64], &[f64]) -> f64,
+    train: impl Fn(&Device) -> (Vec<f64>, Vec<f64>, T),
+) -> Both<T> {
+    let ((_, on_gpu, a), (first, on_cpu, b)) = (train(&device()), train(&Device::cpu(1)));
+    let (moved, apart) = (measure(&on_cpu, &first), measure(&on_gpu, &on_cpu));
+    println!("{what}: parameters moved by {moved:e} and are {apart:e} apart");
+    Both { moved, apart, read: [a, b] }
+}

@@ -46,13 +46,10 @@ impl Request {
         Request { length: length.into(), ..self }
     }
 
-    /// Trains for the steps that a number of iterations are planned to make.
-    ///
-    /// # Errors
-    /// As [`resolve`](Request::resolve).
-    pub fn batches(self, iterations: u64) -> Result<Request> {
-        let batch = self.clone().steps(1).resolve()?.batch();
-        Ok(self.steps(batch * iterations))
+    /// Trains for the steps that a number of iterations with the settings given before are planned to make.
+    pub fn batches(self, iterations: u64) -> Request {
+        let batch = self.clone().steps(1).resolve().map_or(1, |setup| setup.batch());
+        self.steps(batch * iterations)
     }
 
     /// Adds settings to those given before, as TOML.
@@ -117,6 +114,30 @@ pub fn finish(session: &mut Session) -> Vec<Vec<Row>> {
     rows
 }
 
+/// Checks that the second seed trains alone as beside the others of a request, and after a break as without one, of so
+/// many iterations before and after it. Gives that session, and the rows after the break.
+#[track_caller]
+pub fn stacks_and_resumes(request: &Request, n: usize, what: &str) -> (Session, Vec<Vec<Row>>) {
+    let mut stacked = request.clone().session_on(&Device::cpu(2));
+    steps(&mut stacked, 2 * n);
+    let (alone, rows) = resumes(&request.clone().seeds(&request.seeds[1..2]), n, what);
+    assert!(snapshot(&alone, 0) == snapshot(&stacked, 1), "{what}: seed {} depends on others", request.seeds[1]);
+    (alone, rows)
+}
+
+/// Checks that a session goes on after a break as without one, of so many iterations before and after it. Gives the one
+/// without, and the rows after the break.
+#[track_caller]
+pub fn resumes(request: &Request, n: usize, what: &str) -> (Session, Vec<Vec<Row>>) {
+    let mut whole = request.clone().session();
+    steps(&mut whole, n);
+    let mut resumed = restored(None, &snapshots(&whole));
+    steps(&mut whole, n);
+    let rows = steps(&mut resumed, n);
+    assert!(snapshots(&whole) == snapshots(&resumed), "{what}: resuming changes training");
+    (whole, rows)
+}
+
 /// A metric of a row.
 #[must_use]
 pub fn value(row: &Row, name: &str) -> f64 {
@@ -153,10 +174,15 @@ pub fn theta(session: &Session, index: usize) -> Vec<f64> {
     wait(session.parameters(index)).into_iter().map(f64::from).collect()
 }
 
+/// The length of the difference of two vectors.
+#[must_use]
+pub fn gap(a: &[f64], b: &[f64]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+}
+
 /// Distance of two vectors relative to the norm of the second.
 #[must_use]
 pub fn distance(a: &[f64], b: &[f64]) -> f64 {
-    assert_eq!(a.len(), b.len());
-    let norm = |x: &mut dyn Iterator<Item = f64>| x.map(|v| v * v).sum::<f64>().sqrt();
-    norm(&mut a.iter().zip(b).map(|(a, b)| a - b)) / norm(&mut b.iter().copied())
+    gap(a, b) / gap(b, &vec![0.0; b.len()])
 }

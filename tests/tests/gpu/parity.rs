@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::program::{PlanOptions, Program};
-use quickstudy_core::train::Session;
 use quickstudy_core::{Device, env};
 use quickstudy_gpu::{GpuOptions, KernelLimits, shaders};
 use quickstudy_tests::gpu;
@@ -64,10 +63,6 @@ fn random_programs_of_large_products_stay_within_their_bounds() {
 
 const SMALL: &str = "envs = 16\nhorizon = 8\nepochs = 1\nminibatches = 1\nhidden = [64, 64]\n";
 
-fn session(device: &Device, env: &str, settings: &str) -> Session {
-    training("ppo", env).seeds(&[3, 4]).steps(4096).set(settings).session_on(device)
-}
-
 /// Environments whose iteration is compared by default: steps of each are, in `env`.
 const BY_DEFAULT: [&str; 3] = ["cartpole", "pendulum", "hopper"];
 
@@ -98,7 +93,10 @@ fn an_iteration_of_ppo(tiled: bool, envs: impl IntoIterator<Item = &'static str>
         if env::builtin(name).unwrap().spec().action.choices().is_none() {
             settings.push_str("normalise_observations = true\nnormalise_rewards = true\n");
         }
-        let (mut a, mut b) = (session(&gpu, name, &settings), session(&cpu, name, &settings));
+        let (mut a, mut b) = (
+            training("ppo", name).seeds(&[3, 4]).steps(4096).set(&settings).session_on(&gpu),
+            training("ppo", name).seeds(&[3, 4]).steps(4096).set(&settings).session_on(&cpu),
+        );
         let first = theta(&b, 0);
         assert_eq!(theta(&a, 0), first, "{name}: initial parameters");
         let rows = (wait(a.step()), wait(b.step()));

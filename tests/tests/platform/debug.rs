@@ -7,11 +7,7 @@ use quickstudy_core::{Error, env};
 use quickstudy_tests::trainings::{snapshot, training_on};
 
 fn session(settings: &str) -> Session {
-    session_on(env::builtin("cartpole").unwrap(), settings)
-}
-
-fn session_on(env: EnvDef, settings: &str) -> Session {
-    training_on("ppo", env).steps(4096).set(settings).session()
+    training_on("ppo", env::builtin("cartpole").unwrap()).steps(4096).set(settings).session()
 }
 
 const SMALL: &str = "envs = 4\nhorizon = 8\nminibatches = 2\nepochs = 2\nhidden = [16]\n";
@@ -81,7 +77,7 @@ fn a_number_of_an_environment_is_named_by_the_line_of_the_environment() {
     for (composed, op, marker) in [(false, "sqrt gives NaN", "// a root below"), (true, "inf", "// a square above")] {
         let lines: Vec<&str> = include_str!("debug.rs").lines().collect();
         let line = 1 + lines.iter().position(|line| line.contains(marker)).unwrap();
-        let mut run = session_on(EnvDef::new(Clock { composed }).unwrap(), SMALL);
+        let mut run = training_on("ppo", EnvDef::new(Clock { composed }).unwrap()).steps(4096).set(SMALL).session();
         run.set_debug(true);
         let message = failure(&mut run).unwrap();
         assert!(message.contains(op) && message.contains(&format!("platform/debug.rs:{line}:")), "{message}");

@@ -12,8 +12,8 @@ use quickstudy_core::rng::{self, streams};
 use quickstudy_core::settings::Settings as _;
 use quickstudy_core::train::{Adaptation, Evaluator, MetaTest, Session, StageUnit};
 use quickstudy_core::{DType, Device, Program, Result, State, Tensor};
-use quickstudy_tests::gpu;
-use quickstudy_tests::trainings::{finish, restored, snapshots, training, training_on, wait};
+use quickstudy_tests::gpu::{Both, both};
+use quickstudy_tests::trainings::{finish, gap, restored, snapshots, training, training_on, wait};
 use toml::Table;
 
 const SEEDS: [u64; 2] = [4, 1 << 35];
@@ -125,20 +125,15 @@ fn iterations_of_other_settings_on_the_gpu_are_near_those_of_the_cpu() {
 }
 
 fn iterations_on_the_gpu((env, options): (&str, &str)) {
-    let gpu = gpu::device();
     let (settings, env) = (small(options), builtin(env).unwrap());
-    let run = |device: &Device| {
+    let Both { moved, apart, read: [got, want] } = both(options, gap, |device| {
         let mut training = Training::new(device, fitted(&env, &settings, 4), &env, &SEEDS).unwrap();
         let theta = |training: &Training| wait(device.read(training.state().get("theta").unwrap()));
         let first = theta(&training);
         (0..4).for_each(|done| drop(wait(training.step(done, 4))));
         (first, theta(&training), wait(device.read_u32(training.state().get("memory_filled").unwrap())))
-    };
-    let (got, want) = (run(&gpu), run(&Device::cpu(1)));
-    assert_eq!(got.2, want.2, "{options}");
-    let distance = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
-    let (moved, apart) = (distance(&want.1, &want.0), distance(&got.1, &want.1));
-    println!("{options}: parameters moved by {moved:e} and are {apart:e} apart");
+    });
+    assert_eq!(got, want, "{options}");
     assert!(moved > 1e-3 && apart <= 0.05 * moved, "{options}: {apart:e} of {moved:e}");
 }
 

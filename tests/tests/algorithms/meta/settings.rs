@@ -1,33 +1,19 @@
 //! Settings of MAML's family and of RL² that change a part of the update: each changes that part and nothing else.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy_core::train::{Evaluator, MetaTest, Row, Session};
-use quickstudy_core::{Device, Error};
-use quickstudy_tests::trainings::{distance, theta, training, value, wait};
+use quickstudy_core::Device;
+use quickstudy_core::train::{Evaluator, MetaTest, Row};
+use quickstudy_tests::trainings::{distance, finish, theta, training, value, wait};
 
 const MAML: &str =
     "meta_batch = 3\nrollouts = 4\nhorizon = 12\nhidden = [16]\nlog_std_init = -1.25\nlearn_inner_lr = false\n";
 const RL2: &str = "meta_batch = 8\nepisodes = 2\nunits = 12\nlog_std_init = -1.25\n";
 
-fn session(algorithm: &str, env: &str, iterations: u64, settings: &str) -> Result<Session, Error> {
-    let setup = |steps| training(algorithm, env).steps(steps).set(settings).resolve();
-    let steps = setup(1)?.batch() * iterations;
-    Session::new(&Device::cpu(1), &setup(steps)?)
-}
-
-fn run(session: &mut Session) -> Vec<Row> {
-    let mut rows = Vec::new();
-    while !session.done() {
-        rows.push(wait(session.step()).remove(0));
-    }
-    rows
-}
-
 /// Trains for some iterations. Returns the parameters before and after, and the metrics.
 fn trained(algorithm: &str, env: &str, iterations: u64, settings: &str) -> (Vec<f64>, Vec<f64>, Vec<Row>) {
-    let mut session = session(algorithm, env, iterations, settings).unwrap();
+    let mut session = training(algorithm, env).set(settings).batches(iterations).session();
     let first = theta(&session, 0);
-    let rows = run(&mut session);
+    let rows = finish(&mut session).into_iter().map(|mut rows| rows.remove(0)).collect();
     (first, theta(&session, 0), rows)
 }
 
@@ -57,7 +43,7 @@ fn a_deviation_that_is_not_learned_stays_as_it_began_and_all_else_moves() {
         }
     }
     for algorithm in ["promp", "rl2-ppo"] {
-        let error = session(algorithm, "bandit", 1, "learn_std = false\n").unwrap_err().to_string();
+        let error = training(algorithm, "bandit").set("learn_std = false\n").batches(1).refusal();
         assert!(error.starts_with("learn_std: ") && error.contains("choices"), "{error}");
     }
 }
@@ -98,7 +84,10 @@ fn passes_end_where_the_loss_has_settled() {
     let (_, settled, rows_once) = with("tolerance = 1e9\n");
     assert!(distance(&once, &settled) < 1e-5 && distance(&once, &all) > 1e-3);
     assert!(value(&rows_once[0], "train/grad_norm") > 0.0 && rows.len() == 2);
-    let error = session("rl2-ppo", "bandit", 1, &format!("{settings}tolerance = 1e-3\ntarget_kl = 0.1\n"));
+    let error = training("rl2-ppo", "bandit")
+        .set(&format!("{settings}tolerance = 1e-3\ntarget_kl = 0.1\n"))
+        .batches(1)
+        .resolve();
     assert!(error.unwrap_err().to_string().starts_with("tolerance: "));
 }
 
@@ -151,8 +140,8 @@ fn the_outer_losses_that_settings_choose_learn_to_adapt() {
     ] {
         let adapted = |iterations: u64| {
             let settings = format!("{NAVIGATION}{setting}");
-            let mut session = session(algorithm, "point-corner", iterations, &settings).unwrap();
-            run(&mut session);
+            let mut session = training(algorithm, "point-corner").set(&settings).batches(iterations).session();
+            finish(&mut session);
             let bytes = wait(session.policy_snapshot(0));
             let policy = Evaluator::load(&device, &bytes).unwrap();
             let adaptation = wait(policy.adapt(MetaTest { seed: 1, ..MetaTest::default() }));

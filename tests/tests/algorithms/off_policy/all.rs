@@ -11,8 +11,8 @@ use quickstudy_core::host::{HostEnv, IterativeExecutor, Wrapped};
 use quickstudy_core::train::{ALGORITHMS, Episode, Evaluator, Session, Viewer};
 use quickstudy_core::{Device, Program, Result, State, Tensor};
 use quickstudy_tests::every::replaying;
-use quickstudy_tests::gpu;
-use quickstudy_tests::trainings::{finish, restored, snapshots, training};
+use quickstudy_tests::gpu::{Both, both};
+use quickstudy_tests::trainings::{finish, gap, restored, snapshots, training};
 use toml::Table;
 
 pub(super) fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
@@ -260,22 +260,17 @@ fn iterations_on_the_gpu_are_near_those_of_the_cpu() {
 }
 
 fn iterations_on_the_gpu(options: &[usize]) {
-    let gpu = gpu::device();
     for (name, env, options) in options.iter().map(|i| OPTIONS[*i]) {
         let (mut settings, env) = (small(options), builtin(env).unwrap());
         settings.extend(table("learning_starts = 12\niteration_steps = 12\nenvs = 1"));
-        let after = |device: &Device| {
+        let Both { moved, apart, .. } = both(&format!("{name} on {}", env.spec().name), gap, |device| {
             let algorithm = fitted(name, &env, &settings, 24);
             let mut training = Training::new(device, algorithm, &env, &SEEDS).unwrap();
             let read = |training: &Training| wait(device.read(training.state().get("theta").unwrap()));
             let first = read(&training);
             (0..2).for_each(|done| drop(wait(training.step(done, 2))));
-            (first, read(&training))
-        };
-        let ((first, on_gpu), (_, on_cpu)) = (after(&gpu), after(&Device::cpu(1)));
-        let distance = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
-        let (moved, apart) = (distance(&on_cpu, &first), distance(&on_gpu, &on_cpu));
-        println!("{name} on {}: parameters moved by {moved:e} and are {apart:e} apart", env.spec().name);
+            (first, read(&training), ())
+        });
         assert!(moved > 1e-4 && apart <= 0.05 * moved, "{name} {options}: {apart:e} of {moved:e}");
     }
 }

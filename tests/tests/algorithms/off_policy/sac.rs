@@ -13,10 +13,10 @@ use quickstudy_core::learn::PolyakConfig;
 use quickstudy_core::optim::AdamConfig;
 use quickstudy_core::policy::LayersConfig;
 use quickstudy_core::replay::Transitions;
-use quickstudy_core::train::{Evaluator, Session, Setup};
+use quickstudy_core::train::{Evaluator, Session};
 use quickstudy_core::{Device, Result};
-use quickstudy_tests::gpu;
-use quickstudy_tests::trainings::{finish, restored, snapshots, training, wait};
+use quickstudy_tests::gpu::{Both, both};
+use quickstudy_tests::trainings::{finish, gap, restored, snapshots, training, wait};
 use quickstudy_tests::turned::Turned;
 
 fn config() -> SacConfig {
@@ -175,10 +175,6 @@ fn targets_follow_the_critics_by_tau() {
 
 const SMALL: &str = "batch_size = 16\nhidden = [8]\nlearning_starts = 100";
 
-fn setup(steps: u64) -> Setup {
-    training("sac", "pendulum").seeds(&SEEDS).steps(steps).set(SMALL).setup()
-}
-
 #[test]
 fn a_session_resumes_exactly_and_its_memory_grows_with_a_longer_run() {
     let device = Device::cpu(1);
@@ -186,10 +182,10 @@ fn a_session_resumes_exactly_and_its_memory_grows_with_a_longer_run() {
         finish(session);
         snapshots(session)
     };
-    let mut whole = Session::new(&device, &setup(800)).unwrap();
+    let mut whole = training("sac", "pendulum").seeds(&SEEDS).steps(800).set(SMALL).session_on(&device);
     let want = end(&mut whole);
 
-    let mut first = Session::new(&device, &setup(400)).unwrap();
+    let mut first = training("sac", "pendulum").seeds(&SEEDS).steps(400).set(SMALL).session_on(&device);
     wait(first.step());
     let begun = snapshots(&first);
     // In the middle of the warm-up, in training, and at the end, where the memory is full.
@@ -244,22 +240,17 @@ fn what_does_not_fit_is_said_before_training() {
 #[test]
 #[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn an_iteration_on_the_gpu_is_near_that_of_the_cpu() {
-    let gpu = gpu::device();
     let env = builtin("pendulum").unwrap();
     let small = Replay { batch_size: 16, iteration_steps: 20, learning_starts: 20, ..config().replay };
     let config = SacConfig { replay: small, net: LayersConfig { hidden: vec![16], ..config().net }, ..config() };
-    let after = |device: &Device| {
+    let Both { moved, apart, read: [memory, same] } = both("sac", gap, |device| {
         let sac = fitted(env.spec(), &config, false, 40);
         let mut training = Training::new(device, sac, &env, &SEEDS).unwrap();
         let read = |training: &Training, name: &str| wait(device.read(training.state().get(name).unwrap()));
         let first = read(&training, "theta");
         (0..2).for_each(|done| drop(wait(training.step(done, 2))));
         (first, read(&training, "theta"), read(&training, "memory"))
-    };
-    let ((first, on_gpu, memory), (_, on_cpu, same)) = (after(&gpu), after(&Device::cpu(1)));
-    let distance = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
-    let (moved, apart) = (distance(&on_cpu, &first), distance(&on_gpu, &on_cpu));
-    println!("parameters moved by {moved:e} and are {apart:e} apart");
+    });
     assert!(moved > 1e-3 && apart <= 0.05 * moved, "{apart:e} of {moved:e}");
     assert!(memory.iter().zip(&same).all(|(a, b)| (a - b).abs() < 1e-2 * (1.0 + b.abs())));
 }

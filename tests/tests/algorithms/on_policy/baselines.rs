@@ -3,21 +3,17 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::Device;
-use quickstudy_core::env::{EnvDef, builtin};
+use quickstudy_core::env::EnvDef;
 use quickstudy_core::train::{Evaluator, Session};
 use quickstudy_tests::costly::Costly;
-use quickstudy_tests::trainings::{mean_returns, steps, theta, training_on, value, wait};
+use quickstudy_tests::trainings::{mean_returns, stacks_and_resumes, steps, theta, training, training_on, value, wait};
 
 const FITTED: [&str; 3] = ["linear_feature", "linear_time", "multi_feature"];
 const SMALL: &str = "hidden = [8]\nenvs = 4\nhorizon = 16\nminibatches = 1\n";
 const MAX: &str = "entropy_method = \"max\"\nnormalise_advantages = false\n";
 
-fn session_on(env: EnvDef, seeds: &[u64], steps: u64, settings: &str) -> Session {
-    training_on("vpg", env).seeds(seeds).steps(steps).set(settings).session_on(&Device::cpu(0))
-}
-
 fn session(env: &str, seeds: &[u64], steps: u64, settings: &str) -> Session {
-    session_on(builtin(env).unwrap(), seeds, steps, settings)
+    training("vpg", env).seeds(seeds).steps(steps).set(settings).session_on(&Device::cpu(0))
 }
 
 fn bytes(session: &Session, index: usize) -> Vec<u8> {
@@ -54,7 +50,8 @@ fn vpg_learns_cartpole_by_fitted_baselines_and_with_entropy_in_its_rewards() {
         assert!(returns[1] >= bar, "{settings}{returns:?}");
         // Policies that learn from costs of steps end their episodes soon.
         let env = EnvDef::new(Costly::default()).unwrap();
-        let returns = learned(session_on(env, &[0, 1, 2], budget, settings));
+        let returns =
+            learned(training_on("vpg", env).seeds(&[0, 1, 2]).steps(budget).set(settings).session_on(&Device::cpu(0)));
         println!("turned around: {returns:?}");
         assert!(returns.iter().all(|ret| (-40.0..0.0).contains(ret)), "{settings}{returns:?}");
     }
@@ -129,7 +126,9 @@ fn entropy_is_in_rewards_or_in_the_objective_or_in_none() {
 fn rewarded_entropy_keeps_a_policy_alive_whose_steps_cost() {
     let settings = format!("baseline = \"linear_feature\"\nentropy_coef = 100.0\n{MAX}max_grad_norm = 0.5\n");
     let costly = || EnvDef::new(Costly::default()).unwrap();
-    let returns = learned(session_on(costly(), &[0, 1, 2], 80_000, &settings));
+    let returns = learned(
+        training_on("vpg", costly()).seeds(&[0, 1, 2]).steps(80_000).set(&settings).session_on(&Device::cpu(0)),
+    );
     println!("{returns:?}");
     // A step costs 1, so longer episodes pay more.
     assert!(returns[1] < -100.0, "{returns:?}");
@@ -143,15 +142,8 @@ fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop
                 true => format!("{SMALL}baseline = \"{word}\"\n{MAX}{more}"),
                 false => format!("{SMALL}baseline = \"{word}\"\n{more}"),
             };
-            let mut stacked = session("cartpole", &[7, 8], 1 << 20, &settings);
-            steps(&mut stacked, 10);
-            let mut alone = session("cartpole", &[8], 1 << 20, &settings);
-            steps(&mut alone, 5);
-            let mut resumed = Session::restore(&Device::cpu(1), &[&bytes(&alone, 0)]).unwrap();
-            steps(&mut alone, 5);
-            steps(&mut resumed, 5);
-            assert!(bytes(&alone, 0) == bytes(&stacked, 1), "{settings}: seed 8 depends on others");
-            assert!(bytes(&alone, 0) == bytes(&resumed, 0), "{settings}: resuming changes training");
+            let request = training("vpg", "cartpole").seeds(&[7, 8]).steps(1 << 20).set(&settings);
+            stacks_and_resumes(&request, 5, &settings);
         }
     }
 }

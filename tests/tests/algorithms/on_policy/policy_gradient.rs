@@ -8,7 +8,9 @@ use quickstudy_core::env::{EnvDef, builtin};
 use quickstudy_core::settings::Settings as _;
 use quickstudy_core::train::{Evaluator, Session};
 use quickstudy_tests::costly::Costly;
-use quickstudy_tests::trainings::{finish, mean_returns, snapshot, steps, theta, training, training_on, value, wait};
+use quickstudy_tests::trainings::{
+    finish, mean_returns, stacks_and_resumes, steps, theta, training, training_on, value, wait,
+};
 
 const ALL: [&str; 3] = ["a2c", "vpg", "ppo2"];
 const SMALL: &str = "hidden = [8]\nenvs = 4\nhorizon = 16\nminibatches = 1\n";
@@ -161,15 +163,8 @@ fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop
                 "hidden = [8]\nenvs = 4\nhorizon = 16\nminibatches = 1\nnormalise_advantages = true\n\
                  critic = \"{critic}\"\ncritic_epochs = 2\nadvantage_scope = \"running\"\noptimiser = \"sgd\"\n"
             );
-            let mut stacked = session(algorithm, "pendulum", &[7, 8], 4096, &settings);
-            steps(&mut stacked, 4);
-            let mut alone = session(algorithm, "pendulum", &[8], 4096, &settings);
-            steps(&mut alone, 2);
-            let mut resumed = Session::restore(&Device::cpu(1), &[&snapshot(&alone, 0)]).unwrap();
-            steps(&mut alone, 2);
-            steps(&mut resumed, 2);
-            assert!(snapshot(&alone, 0) == snapshot(&stacked, 1), "{algorithm} {critic}: seed 8 depends on others");
-            assert!(snapshot(&alone, 0) == snapshot(&resumed, 0), "{algorithm} {critic}: resuming changes training");
+            let request = training(algorithm, "pendulum").seeds(&[7, 8]).steps(4096).set(&settings);
+            stacks_and_resumes(&request, 2, &format!("{algorithm} {critic}"));
         }
     }
 }

@@ -8,10 +8,6 @@ use quickstudy_core::Device;
 use quickstudy_core::train::{Evaluator, Session};
 use quickstudy_tests::trainings::{mean_returns, training};
 
-fn session(name: &str, seeds: &[u64], steps: Option<u64>, settings: &str) -> Session {
-    training("ppo", name).seeds(seeds).length(steps).set(settings).session_on(&Device::cpu(0))
-}
-
 fn train(session: &mut Session) {
     while !session.done() {
         for row in pollster::block_on(session.step()).unwrap() {
@@ -39,7 +35,7 @@ fn iqm(values: &[f64]) -> f64 {
 
 #[test]
 fn ppo_learns_cartpole_and_a_random_policy_does_not() {
-    let mut learner = session("cartpole", &[0, 1, 2], Some(40_000), "");
+    let mut learner = training("ppo", "cartpole").seeds(&[0, 1, 2]).steps(40_000).session_on(&Device::cpu(0));
     let bar = 195.0;
     let random = random_return(&learner, 100);
     assert!((15.0..30.0).contains(&random), "a uniform policy has 22.2 on average, this one {random}");
@@ -51,7 +47,7 @@ fn ppo_learns_cartpole_and_a_random_policy_does_not() {
 
 /// Trains ten seeds with the preset, prints their figures and holds them to the bar.
 fn full(name: &str, bar: f64) {
-    let mut learner = session(name, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], None, "");
+    let mut learner = training("ppo", name).seeds(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]).session_on(&Device::cpu(0));
     let random = random_return(&learner, 1000);
     let start = std::time::Instant::now();
     train(&mut learner);

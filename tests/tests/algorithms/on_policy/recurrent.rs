@@ -7,7 +7,9 @@ use quickstudy_core::algo::{AlgorithmDef, IntoAlgorithm, TRPO, Trpo, TrpoConfig,
 use quickstudy_core::env::builtin;
 use quickstudy_core::settings::Settings as _;
 use quickstudy_core::train::{Row, Session};
-use quickstudy_tests::trainings::{finish, mean_returns, steps, theta, training, training_on, value, wait};
+use quickstudy_tests::trainings::{
+    finish, mean_returns, stacks_and_resumes, steps, theta, training, training_on, value, wait,
+};
 use quickstudy_tests::turned::TurnedPolicy;
 
 fn session(algorithm: impl IntoAlgorithm, env: &str, seeds: &[u64], steps: u64, settings: &str) -> Session {
@@ -90,15 +92,8 @@ fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop
     ] {
         for cell in CELLS {
             let settings = format!("{}{cell}{more}", SMALL.replace("minibatches = 1\n", ""));
-            let mut stacked = session(algorithm, "pendulum", &[7, 8], 1 << 20, &settings);
-            steps(&mut stacked, 10);
-            let mut alone = session(algorithm, "pendulum", &[8], 1 << 20, &settings);
-            steps(&mut alone, 5);
-            let mut resumed = Session::restore(&Device::cpu(1), &[&bytes(&alone, 0)]).unwrap();
-            steps(&mut alone, 5);
-            steps(&mut resumed, 5);
-            assert!(bytes(&alone, 0) == bytes(&stacked, 1), "{algorithm}, {settings}: seed 8 depends on others");
-            assert!(bytes(&alone, 0) == bytes(&resumed, 0), "{algorithm}, {settings}: resuming changes training");
+            let request = training(algorithm, "pendulum").seeds(&[7, 8]).steps(1 << 20).set(&settings);
+            stacks_and_resumes(&request, 5, &format!("{algorithm}, {settings}"));
         }
     }
 }

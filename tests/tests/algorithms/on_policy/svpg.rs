@@ -13,7 +13,7 @@ use quickstudy_core::settings::Settings as _;
 use quickstudy_core::train::{Evaluator, Session};
 use quickstudy_core::{Device, Result, Tensor};
 use quickstudy_tests::crafted::Crafted;
-use quickstudy_tests::trainings::{mean_returns, steps, theta, training, training_on, value, wait};
+use quickstudy_tests::trainings::{mean_returns, stacks_and_resumes, steps, theta, training, training_on, value, wait};
 
 fn session(algorithm: impl IntoAlgorithm, env: &str, seeds: &[u64], steps: u64, settings: &str) -> Session {
     training(algorithm, env).seeds(seeds).steps(steps).set(settings).session_on(&Device::cpu(0))
@@ -83,15 +83,8 @@ fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop
     ] {
         let settings =
             format!("{SMALL}{more}num_particles = 3\nnormalise_observations = true\nnormalise_rewards = true\n");
-        let mut stacked = session("svpg", "pendulum", &[7, 8], 1 << 20, &settings);
-        steps(&mut stacked, 4);
-        let mut alone = session("svpg", "pendulum", &[8], 1 << 20, &settings);
-        steps(&mut alone, 2);
-        let mut resumed = Session::restore(&Device::cpu(1), &[&bytes(&alone, 0)]).unwrap();
-        steps(&mut alone, 2);
-        steps(&mut resumed, 2);
-        assert!(bytes(&alone, 0) == bytes(&stacked, 1), "{more}: seed 8 depends on others");
-        assert!(bytes(&alone, 0) == bytes(&resumed, 0), "{more}: resuming changes training");
+        let request = training("svpg", "pendulum").seeds(&[7, 8]).steps(1 << 20).set(&settings);
+        stacks_and_resumes(&request, 2, more);
     }
 }
 

@@ -9,22 +9,18 @@ use quickstudy_core::env::cartpole::CartPole;
 use quickstudy_core::env::{Draws, Env, EnvDef, EnvSpec, Real, Step, builtin};
 use quickstudy_core::host::{Chance, HostEnv, IterativeExecutor, TaskPerEpisode, Transition, Wrapped};
 use quickstudy_core::settings::Settings as _;
-use quickstudy_core::train::{Session, Setup};
+use quickstudy_core::train::Session;
 use quickstudy_core::{Device, Result};
 use quickstudy_tests::costly::Costly;
-use quickstudy_tests::gpu;
+use quickstudy_tests::gpu::{Both, both};
 use quickstudy_tests::trainings::{
-    distance, finish, mean_returns, snapshot, steps, theta, training, training_on, value, wait,
+    distance, finish, mean_returns, stacks_and_resumes, steps, theta, training, training_on, value, wait,
 };
 
 const SMALL: &str = "hidden = [8]\nenvs = 4\nminibatches = 2\n";
 
-fn setup(algorithm: &str, env: EnvDef, seeds: &[u64], steps: u64, settings: &str) -> Setup {
-    training_on(algorithm, env).seeds(seeds).steps(steps).set(settings).setup()
-}
-
 fn session(algorithm: &str, env: &str, seeds: &[u64], settings: &str) -> Session {
-    let setup = setup(algorithm, builtin(env).unwrap(), seeds, 1 << 20, settings);
+    let setup = training(algorithm, env).seeds(seeds).steps(1 << 20).set(settings).setup();
     Session::new(&Device::cpu(0), &setup).unwrap()
 }
 
@@ -87,15 +83,8 @@ fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop
         ("svpg", "num_particles = 2\nparticle = \"trpo\"\ncell = \"gru\"\nunits = 6\nlearned_start = true\n"),
     ] {
         let settings = format!("{SMALL}min_rollouts = 5\nmin_steps = 60\n{more}");
-        let mut stacked = session(algorithm, "cartpole", &[7, 8], &settings);
-        steps(&mut stacked, 4);
-        let mut alone = session(algorithm, "cartpole", &[8], &settings);
-        steps(&mut alone, 2);
-        let mut resumed = Session::restore(&Device::cpu(1), &[&snapshot(&alone, 0)]).unwrap();
-        steps(&mut alone, 2);
-        steps(&mut resumed, 2);
-        assert!(snapshot(&alone, 0) == snapshot(&stacked, 1), "{algorithm}: seed 8 depends on others");
-        assert!(snapshot(&alone, 0) == snapshot(&resumed, 0), "{algorithm}: resuming changes training");
+        let request = training(algorithm, "cartpole").seeds(&[7, 8]).steps(1 << 20).set(&settings);
+        stacks_and_resumes(&request, 2, algorithm);
     }
 }
 
@@ -112,21 +101,16 @@ fn iterations_with_memories_on_the_gpu_are_near_those_of_the_cpu() {
 }
 
 fn iterations_on_the_gpu(cell: &str) {
-    let gpu = gpu::device();
     // A rule whose steps do not grow where gradients are small, so that rounding does not show.
     let settings =
         format!("{SMALL}min_rollouts = 6\nmin_steps = 60\nepochs = 2\noptimiser = \"sgd\"\nmomentum = 0\n{cell}");
-    let after = |device: &Device| {
-        let setup = setup("ppo", builtin("cartpole").unwrap(), &[1, 2], 1 << 20, &settings);
-        let mut session = Session::new(device, &setup).unwrap();
+    let Both { moved, apart, read: [made, expected] } = both(cell, distance, |device| {
+        let mut session = training("ppo", "cartpole").seeds(&[1, 2]).steps(1 << 20).set(&settings).session_on(device);
         let first = theta(&session, 0);
         let rows = steps(&mut session, 1);
         (first, theta(&session, 0), value(&rows[0][0], "time/env_steps"))
-    };
-    let ((first, on_gpu, made), (_, on_cpu, expected)) = (after(&gpu), after(&Device::cpu(1)));
+    });
     assert_eq!(made, expected, "{cell}");
-    let (moved, apart) = (distance(&on_cpu, &first), distance(&on_gpu, &on_cpu));
-    println!("{cell}: parameters moved by {moved:e} and are {apart:e} apart");
     assert!(moved > 0.0 && apart <= 0.05 * moved, "{cell}: {apart:e}");
 }
 
@@ -139,7 +123,7 @@ fn the_host_trains_the_same_parameters() {
     {
         let env = builtin(name).unwrap();
         let settings = format!("{SMALL}min_rollouts = 10\nmin_steps = 50\nsde = false\n");
-        let setup = setup(algorithm, env.clone(), &seeds, 1 << 20, &settings);
+        let setup = training_on(algorithm, env.clone()).seeds(&seeds).steps(1 << 20).set(&settings).setup();
         let fitted: Rc<dyn Algorithm> = setup.fitted().clone();
         let mut inside = Training::new(&device, fitted.clone(), &env, &seeds).unwrap();
         let many = !env.spec().task.is_empty();
@@ -264,8 +248,8 @@ impl Env for Limited {
 
 /// The mean return of each seed's deterministic policy, in ascending order.
 fn learned(algorithm: &str, env: EnvDef, settings: &str, budget: u64) -> Vec<f64> {
-    let setup = setup(algorithm, env, &[0, 1, 2], budget, settings);
-    let mut session = Session::new(&Device::cpu(0), &setup).unwrap();
+    let mut session =
+        training_on(algorithm, env).seeds(&[0, 1, 2]).steps(budget).set(settings).session_on(&Device::cpu(0));
     finish(&mut session);
     let mut means = mean_returns(&mut session, 50);
     means.sort_by(f64::total_cmp);

@@ -6,10 +6,12 @@ use std::rc::Rc;
 use quickstudy_core::algo::{Algorithm, Training};
 use quickstudy_core::env::{EnvDef, builtin};
 use quickstudy_core::host::{HostEnv, IterativeExecutor, TaskPerEpisode, Wrapped};
-use quickstudy_core::train::{Evaluator, Session, Setup};
+use quickstudy_core::train::Evaluator;
 use quickstudy_core::{Device, Result, State};
 use quickstudy_tests::costly::Costly;
-use quickstudy_tests::trainings::{finish, snapshot, steps, training, training_on, value, wait};
+use quickstudy_tests::trainings::{
+    Request, finish, stacks_and_resumes, steps, theta, training, training_on, value, wait,
+};
 
 /// Each search on an environment, with settings of its own.
 const ALL: [(&str, &str, &str); 13] = [
@@ -28,28 +30,16 @@ const ALL: [(&str, &str, &str); 13] = [
     ("nop", "cartpole", "deterministic = false\nepisodes = 3"),
 ];
 
-fn setup(algorithm: &str, env: &str, seeds: &[u64], steps: Option<u64>, settings: &str) -> Setup {
-    training(algorithm, env).seeds(seeds).length(steps).set(settings).setup()
-}
-
-fn small(algorithm: &str, env: &str, seeds: &[u64], settings: &str) -> Setup {
-    setup(algorithm, env, seeds, Some(1_000_000), &format!("n_samples = 6\n{settings}"))
+fn small(algorithm: &str, env: &str, settings: &str) -> Request {
+    training(algorithm, env).steps(1_000_000).set(&format!("n_samples = 6\n{settings}"))
 }
 
 #[test]
 fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop() {
     for (algorithm, env, settings) in ALL {
-        let mut stacked = Session::new(&Device::cpu(2), &small(algorithm, env, &[7, 8, 9], settings)).unwrap();
-        steps(&mut stacked, 4);
-        let mut alone = Session::new(&Device::cpu(1), &small(algorithm, env, &[8], settings)).unwrap();
-        let first = wait(alone.parameters(0));
-        steps(&mut alone, 2);
-        let mut resumed = Session::restore(&Device::cpu(1), &[&snapshot(&alone, 0)]).unwrap();
-        steps(&mut alone, 2);
-        let rows = steps(&mut resumed, 2);
-        assert!(snapshot(&alone, 0) == snapshot(&stacked, 1), "{algorithm} {env}: seed 8 depends on others");
-        assert!(snapshot(&alone, 0) == snapshot(&resumed, 0), "{algorithm} {env}: resuming changes training");
-        let moved = wait(alone.parameters(0)) != first;
+        let request = small(algorithm, env, settings).seeds(&[7, 8, 9]);
+        let (alone, rows) = stacks_and_resumes(&request, 2, &format!("{algorithm} {env}"));
+        let moved = theta(&alone, 0) != theta(&request.seeds(&[8]).session(), 0);
         assert_eq!(moved, algorithm != "nop", "{algorithm} {env}");
         assert_eq!(value(&rows[1][0], "train/non_finite"), 0.0);
     }
@@ -61,8 +51,7 @@ fn returns_of_wide_policies_are_those_of_their_episodes() {
     for algorithm in ["cem", "openai-es", "ars", "cma-es"] {
         for episodes in [1, 4] {
             let settings = format!("hidden = [32]\nn_samples = 16\nepisodes = {episodes}\n");
-            let setup = setup(algorithm, "cartpole", &[0, 1], Some(3000), &settings);
-            let mut session = Session::new(&Device::cpu(1), &setup).unwrap();
+            let mut session = training(algorithm, "cartpole").seeds(&[0, 1]).steps(3000).set(&settings).session();
             for row in &steps(&mut session, 1)[0] {
                 // All episodes of the run so far are those of the candidates.
                 let [mean, most] = ["rollout/ep_return_mean", "rollout/ep_return_max"].map(|name| value(row, name));
@@ -86,7 +75,7 @@ fn the_host_trains_the_same_parameters() {
     let seeds = [5, 1 << 33];
     for (algorithm, name, settings) in ALL {
         let env = builtin(name).unwrap();
-        let setup = small(algorithm, name, &seeds, settings);
+        let setup = small(algorithm, name, settings).seeds(&seeds).setup();
         let fitted: Rc<dyn Algorithm> = setup.fitted().clone();
         let size = fitted.fleet(seeds.len());
         let mut inside = Training::new(&device, fitted.clone(), &env, &seeds).unwrap();

@@ -3,13 +3,9 @@
 
 use quickstudy_core::backend::cpu::simd::isa::Isa;
 use quickstudy_core::backend::cpu::{Cpu, CpuOptions};
-use quickstudy_core::train::{Evaluator, Session, Setup};
+use quickstudy_core::train::{Evaluator, Session};
 use quickstudy_core::{Device, Error, env};
 use quickstudy_tests::trainings::{snapshot, steps, training, wait};
-
-fn setup(name: &str, seeds: &[u64], settings: &str) -> Setup {
-    training("ppo", name).seeds(seeds).steps(4096).set(settings).setup()
-}
 
 const SMALL: &str = "envs = 4\nhorizon = 8\nminibatches = 2\nepochs = 2\nhidden = [16]";
 
@@ -21,7 +17,7 @@ fn twice_n_iterations_equal_n_restored_and_n() {
         ("mountain-car-continuous", "hidden = [16]".to_owned()),
     ];
     for (name, settings) in cases {
-        let setup = setup(name, &[7, 8, 9], &settings);
+        let setup = training("ppo", name).seeds(&[7, 8, 9]).steps(4096).set(&settings).setup();
         let device = Device::cpu(1);
         let mut through = Session::new(&device, &setup).unwrap();
         let all = steps(&mut through, 8);
@@ -53,7 +49,7 @@ fn twice_n_iterations_equal_n_restored_and_n() {
 #[test]
 fn a_run_ends_after_its_steps_also_when_resumed() {
     let device = Device::cpu(1);
-    let mut setup = setup("cartpole", &[0], SMALL);
+    let mut setup = training("ppo", "cartpole").seeds(&[0]).steps(4096).set(SMALL).setup();
     setup.steps = 100; // 4 iterations of 32
     let mut session = Session::new(&device, &setup).unwrap();
     assert_eq!((session.iterations(), session.total_steps()), (4, 128));
@@ -70,7 +66,7 @@ fn a_run_ends_after_its_steps_also_when_resumed() {
 fn what_cannot_be_restored_says_why() {
     let device = Device::cpu(1);
     let one = |settings: &str, seed: u64, n: usize| {
-        let mut session = Session::new(&device, &setup("cartpole", &[seed], settings)).unwrap();
+        let mut session = training("ppo", "cartpole").seeds(&[seed]).steps(4096).set(settings).session_on(&device);
         steps(&mut session, n);
         session
     };
@@ -101,8 +97,11 @@ fn what_cannot_be_restored_says_why() {
 #[test]
 fn a_policy_evaluates_the_same_from_either_snapshot() {
     let device = Device::cpu(1);
-    let setup = setup("pendulum", &[1], &format!("{SMALL}\nnormalise_observations = true"));
-    let mut session = Session::new(&device, &setup).unwrap();
+    let mut session = training("ppo", "pendulum")
+        .seeds(&[1])
+        .steps(4096)
+        .set(&format!("{SMALL}\nnormalise_observations = true"))
+        .session_on(&device);
     steps(&mut session, 2);
     let policy = wait(session.policy_snapshot(0));
     let whole = snapshot(&session, 0);
@@ -147,7 +146,7 @@ fn a_policy_evaluates_the_same_from_either_snapshot() {
 #[test]
 fn snapshots_move_between_instruction_sets() {
     let on = |isa: Isa| Device::new(Cpu::new(CpuOptions { threads: 1, isa, ..CpuOptions::default() }));
-    let setup = setup("pendulum", &[3], &format!("{SMALL}\nnormalise_observations = true"));
+    let setup = training("ppo", "pendulum").steps(4096).set(&format!("{SMALL}\nnormalise_observations = true")).setup();
     for made in Isa::available() {
         let mut first = Session::new(&on(made), &setup).unwrap();
         steps(&mut first, 3);

@@ -1,11 +1,11 @@
 //! Actions of several choices at once: each algorithm trains on them or says what it needs, and PPO learns.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use quickstudy_core::Device;
 use quickstudy_core::algo::{AlgorithmDef, Family, PPO};
 use quickstudy_core::env::EnvDef;
 use quickstudy_core::host::EnvPlace;
-use quickstudy_core::train::{Evaluator, MetaTest, Own, Session, Setup, small};
-use quickstudy_core::{Device, Result};
+use quickstudy_core::train::{Evaluator, MetaTest, Own, Session, small};
 use quickstudy_tests::every::{every, own};
 use quickstudy_tests::hosted::hosted;
 use quickstudy_tests::panel::{BEST, POSITIONS, Panel, RANDOM};
@@ -33,10 +33,6 @@ fn panel(def: &AlgorithmDef) -> EnvDef {
     }
 }
 
-fn resolve(def: &'static AlgorithmDef, env: impl Into<EnvPlace>, settings: &Table, steps: u64) -> Result<Setup> {
-    training_on(def, env).seeds(&[3, 4]).steps(steps).with(settings.clone()).resolve()
-}
-
 fn table(text: &str) -> Table {
     toml::from_str(text).unwrap()
 }
@@ -52,8 +48,11 @@ fn finish(session: &mut Session) {
 /// Trains in programs, with a break, and on the host; reads the policy from its file, and plays or adapts it.
 fn trains(def: &'static AlgorithmDef, settings: &Table) {
     let (env, name) = (panel(def), def.name);
-    let batch = resolve(def, env.clone(), settings, 10_000).unwrap().batch();
-    let new = |place: EnvPlace| Session::new(&device(), &resolve(def, place, settings, 3 * batch).unwrap()).unwrap();
+    let batch = training_on(def, env.clone()).seeds(&[3, 4]).steps(10_000).with(settings.clone()).setup().batch();
+    let new = |place: EnvPlace| {
+        Session::new(&device(), &training_on(def, place).seeds(&[3, 4]).steps(3 * batch).with(settings.clone()).setup())
+            .unwrap()
+    };
     let mut whole = new(env.clone().into());
     let first = wait(whole.parameters(1));
     finish(&mut whole);
@@ -99,7 +98,7 @@ fn each_algorithm_trains_or_says_what_it_needs() {
             Some((name, needs)) => {
                 let env = panel(def);
                 let has = format!("env: `{}` takes several choices at once, and ", env.spec().name);
-                let message = resolve(def, env, &settings, 10_000).unwrap_err().to_string();
+                let message = training_on(def, env).seeds(&[3, 4]).steps(10_000).with(settings.clone()).refusal();
                 assert!(message.starts_with(&has) && message.ends_with(needs), "{name}: {message}");
                 refused += 1;
             }
@@ -120,7 +119,7 @@ fn policies_with_a_memory_train_on_them() {
 fn noise_and_deviations_of_vectors_are_refused() {
     for (name, text, key) in [("ppo", "sde = true", "sde: "), ("promp", "learn_std = false", "learn_std: ")] {
         let def = every().into_iter().find(|def| def.name == name).unwrap();
-        let message = resolve(def, panel(def), &table(text), 10_000).unwrap_err().to_string();
+        let message = training_on(def, panel(def)).seeds(&[3, 4]).steps(10_000).set(text).refusal();
         assert!(message.starts_with(key) && message.contains("choices"), "{message}");
     }
 }
@@ -139,7 +138,7 @@ fn returns(session: &Session) -> [f64; 2] {
 #[test]
 fn ppo_learns_all_choices() {
     let text = "envs = 16\nhorizon = 32\nminibatches = 4\nepochs = 4\nhidden = [32]\nlearning_rate = 5e-3\n";
-    let setup = resolve(&PPO, Panel::Shown.env(), &table(text), 120_000).unwrap();
+    let setup = training_on(&PPO, Panel::Shown.env()).seeds(&[3, 4]).steps(120_000).set(text).setup();
     let mut session = Session::new(&device(), &setup).unwrap();
     let [before, _] = returns(&session);
     finish(&mut session);

@@ -2,19 +2,13 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use quickstudy_core::Device;
-use quickstudy_core::env::builtin;
 use quickstudy_core::train::{Evaluator, Session};
-use quickstudy_tests::trainings::{training_on, value, wait};
+use quickstudy_tests::trainings::{training, value, wait};
 
 const SEEDS: [u64; 2] = [1, 2];
 
 fn session(algorithm: &str, env: &str, text: &str, iterations: u64) -> Session {
-    let resolve = |steps| {
-        let env = builtin(env).unwrap();
-        training_on(algorithm, env).seeds(&SEEDS).steps(steps).set(text).setup()
-    };
-    let setup = resolve(resolve(1).batch() * iterations);
-    Session::new(&Device::cpu(2), &setup).unwrap()
+    training(algorithm, env).seeds(&SEEDS).set(text).batches(iterations).session_on(&Device::cpu(2))
 }
 
 #[test]

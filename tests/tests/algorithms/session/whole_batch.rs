@@ -234,10 +234,6 @@ fn all_at_once(tasks: bool) -> (EnvPlace, Rc<Cell<u64>>) {
     (place, calls)
 }
 
-fn session(algorithm: &str, place: EnvPlace, settings: &str) -> Session {
-    training_on(algorithm, place).seeds(&SEEDS).steps(4000).set(settings).session()
-}
-
 fn snapshots(session: &Session) -> Vec<Vec<u8>> {
     let all = wait(session.snapshots());
     (0..SEEDS.len()).map(|seed| wait(all.encode(seed))).collect()
@@ -267,8 +263,8 @@ fn an_executor_that_steps_its_whole_batch_in_one_call_trains_what_environments_o
     ] {
         let (single, steps) = one_by_one(tasks);
         let (whole, calls) = all_at_once(tasks);
-        let mut single = session(algorithm, single, settings);
-        let mut session = session(algorithm, whole.clone(), settings);
+        let mut single = training_on(algorithm, single).seeds(&SEEDS).steps(4000).set(settings).session();
+        let mut session = training_on(algorithm, whole.clone()).seeds(&SEEDS).steps(4000).set(settings).session();
         let envs = session.setup().fitted().fleet(SEEDS.len());
         let envs = (envs.tasks * envs.envs_per_task) as u64;
         let iterations =
