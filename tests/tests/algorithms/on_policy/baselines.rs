@@ -6,7 +6,9 @@ use quickstudy_core::Device;
 use quickstudy_core::env::EnvDef;
 use quickstudy_core::train::{Evaluator, Session};
 use quickstudy_tests::costly::Costly;
-use quickstudy_tests::trainings::{mean_returns, stacks_and_resumes, steps, theta, training, training_on, value, wait};
+use quickstudy_tests::trainings::{
+    mean_returns, snapshot, stacks_and_resumes, steps, theta, training, training_on, value, wait,
+};
 
 const FITTED: [&str; 3] = ["linear_feature", "linear_time", "multi_feature"];
 const SMALL: &str = "hidden = [8]\nenvs = 4\nhorizon = 16\nminibatches = 1\n";
@@ -14,10 +16,6 @@ const MAX: &str = "entropy_method = \"max\"\nnormalise_advantages = false\n";
 
 fn session(env: &str, seeds: &[u64], steps: u64, settings: &str) -> Session {
     training("vpg", env).seeds(seeds).steps(steps).set(settings).session_on(&Device::cpu(0))
-}
-
-fn bytes(session: &Session, index: usize) -> Vec<u8> {
-    wait(session.snapshot(index))
 }
 
 /// The mean return of each seed's deterministic policy, in ascending order.
@@ -156,7 +154,7 @@ fn weights_go_where_the_parameters_go() {
     let of = |word: &str| session("pendulum", &[1], 1 << 20, &format!("{small}baseline = \"{word}\"\n"));
     let mut source = of("linear_feature");
     steps(&mut source, 4);
-    let file = bytes(&source, 0);
+    let file = snapshot(&source, 0);
     let first = |word: &str, file: &[u8]| {
         let mut session = of(word);
         session.start_from(None, &[file]).unwrap();
@@ -165,7 +163,7 @@ fn weights_go_where_the_parameters_go() {
     assert!(first("linear_feature", &file) != 0.0);
     let mut network = of("network");
     steps(&mut network, 1);
-    assert_eq!(first("linear_feature", &bytes(&network, 0)), 0.0);
+    assert_eq!(first("linear_feature", &snapshot(&network, 0)), 0.0);
     let message = of("linear_time").start_from(None, &[&file]).unwrap_err().to_string();
     assert!(message.contains("baseline.weights"), "{message}");
     println!("{message}");

@@ -8,16 +8,12 @@ use quickstudy_core::env::builtin;
 use quickstudy_core::settings::Settings as _;
 use quickstudy_core::train::{Row, Session};
 use quickstudy_tests::trainings::{
-    finish, mean_returns, stacks_and_resumes, steps, theta, training, training_on, value, wait,
+    finish, mean_returns, stacks_and_resumes, steps, theta, training, training_on, value,
 };
 use quickstudy_tests::turned::TurnedPolicy;
 
 fn session(algorithm: impl IntoAlgorithm, env: &str, seeds: &[u64], steps: u64, settings: &str) -> Session {
     training(algorithm, env).seeds(seeds).steps(steps).set(settings).session_on(&Device::cpu(0))
-}
-
-fn bytes(session: &Session, index: usize) -> Vec<u8> {
-    wait(session.snapshot(index))
 }
 
 /// Memories of each kind, with all of their options.

@@ -13,14 +13,12 @@ use quickstudy_core::settings::Settings as _;
 use quickstudy_core::train::{Evaluator, Session};
 use quickstudy_core::{Device, Result, Tensor};
 use quickstudy_tests::crafted::Crafted;
-use quickstudy_tests::trainings::{mean_returns, stacks_and_resumes, steps, theta, training, training_on, value, wait};
+use quickstudy_tests::trainings::{
+    mean_returns, snapshot, stacks_and_resumes, steps, theta, training, training_on, value, wait,
+};
 
 fn session(algorithm: impl IntoAlgorithm, env: &str, seeds: &[u64], steps: u64, settings: &str) -> Session {
     training(algorithm, env).seeds(seeds).steps(steps).set(settings).session_on(&Device::cpu(0))
-}
-
-fn bytes(session: &Session, index: usize) -> Vec<u8> {
-    wait(session.snapshot(index))
 }
 
 const SMALL: &str = "hidden = [8]\nenvs = 4\nhorizon = 16\n";
@@ -265,7 +263,7 @@ fn snapshots_name_the_layers_of_particles_with_memories() {
         let mut particles = session("svpg", "pendulum", &[5], 1 << 20, &format!("{settings}num_particles = 3\n"));
         steps(&mut plain, 2);
         steps(&mut particles, 2);
-        let file = |session: &Session| Crafted::read(&bytes(session, 0));
+        let file = |session: &Session| Crafted::read(&snapshot(session, 0));
         let (plain, particles) = (file(&plain), file(&particles));
         assert!(plain.tensors.contains_key(gates), "{:?}", plain.tensors.keys());
         for (name, (_, own, _)) in &plain.tensors {
