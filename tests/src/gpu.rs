@@ -1,7 +1,6 @@
 //! Opens a GPU for tests.
 
 use quickstudy_core::Device;
-use quickstudy_core::train::Session;
 use quickstudy_gpu::{Gpu, GpuOptions};
 
 /// Environment variable: `default` asks every GPU for WebGPU's default limits only, as a browser may offer no more, in
@@ -43,20 +42,27 @@ pub fn slack(device: &Device) -> f64 {
     if ["llvmpipe", "SwiftShader"].iter().any(|exact| name.contains(exact)) { 1.0 } else { 10.0 }
 }
 
-/// Distance of two vectors relative to the norm of the second.
-#[must_use]
-pub fn distance(a: &[f64], b: &[f64]) -> f64 {
-    assert_eq!(a.len(), b.len());
-    let norm = |x: &mut dyn Iterator<Item = f64>| x.map(|v| v * v).sum::<f64>().sqrt();
-    norm(&mut a.iter().zip(b).map(|(a, b)| a - b)) / norm(&mut b.iter().copied())
+/// A training on the GPU and on the CPU.
+#[derive(Debug)]
+pub struct Both<T> {
+    /// How far parameters moved on the CPU.
+    pub moved: f64,
+    /// How far they are apart then.
+    pub apart: f64,
+    /// What else was read of both.
+    pub read: [T; 2],
 }
 
-/// θ of a session's seed with this number.
-///
-/// # Panics
-/// If there is no such seed or the device fails.
+/// Trains on the GPU and on the CPU by a function that gives parameters before and after, and what else is compared.
+/// `measure` tells how far vectors are apart.
 #[must_use]
-#[allow(clippy::unwrap_used, reason = "called by tests only")]
-pub fn theta(session: &Session, index: usize) -> Vec<f64> {
-    pollster::block_on(session.parameters(index)).unwrap().into_iter().map(f64::from).collect()
+pub fn both<T>(
+    what: &str,
+    measure: impl Fn(&[f64], &[f64]) -> f64,
+    train: impl Fn(&Device) -> (Vec<f64>, Vec<f64>, T),
+) -> Both<T> {
+    let ((_, on_gpu, a), (first, on_cpu, b)) = (train(&device()), train(&Device::cpu(1)));
+    let (moved, apart) = (measure(&on_cpu, &first), measure(&on_gpu, &on_cpu));
+    println!("{what}: parameters moved by {moved:e} and are {apart:e} apart");
+    Both { moved, apart, read: [a, b] }
 }

@@ -19,6 +19,7 @@ pub mod rooms;
 pub mod scratch;
 pub mod table;
 pub mod toy_env;
+pub mod trainings;
 pub mod turned;
 
 /// Pages whose examples are tests: they compile and run as those of the documentation do.

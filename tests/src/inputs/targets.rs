@@ -7,7 +7,9 @@ use std::sync::OnceLock;
 use quickstudy::internals::{self, History, MetricsLog, RunFolder, RunSettings, Table, file};
 use quickstudy_core::Device;
 use quickstudy_core::env::builtin;
-use quickstudy_core::train::{ALGORITHMS, Evaluator, Layer, Session, Setup};
+use quickstudy_core::train::{ALGORITHMS, Evaluator, Session};
+
+use crate::trainings::training_on;
 
 /// A reader of bytes, which may refuse them but not panic.
 #[derive(Clone, Copy, Debug)]
@@ -99,8 +101,8 @@ fn config(input: &[u8]) {
     let seeds = keys.seed.unwrap_or_else(|| vec![0]);
     let named = quickstudy_core::train::algorithm(&algorithm).map(|def| vec![def]);
     for def in named.unwrap_or_else(|_| ALGORITHMS.to_vec()) {
-        let layers = [Layer { origin: "input".to_owned(), settings: table.clone() }];
-        if let Ok(setup) = Setup::resolve(def, env.clone(), &seeds, keys.steps, &layers) {
+        if let Ok(setup) = training_on(def, env.clone()).seeds(&seeds).length(keys.steps).with(table.clone()).resolve()
+        {
             let _ = (setup.batch(), setup.fleet());
         }
     }

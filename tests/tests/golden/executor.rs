@@ -5,6 +5,7 @@ use quickstudy_core::host::{Executor, HostEnv, IterativeExecutor, ParallelExecut
 use quickstudy_core::{Error, Result};
 use quickstudy_tests::golden::{items, load, number, numbers};
 use quickstudy_tests::toy_env::{Fault, ToyEnv};
+use quickstudy_tests::trainings::wait;
 
 fn iterative(tasks: usize, envs: usize, horizon: usize) -> Box<dyn Executor> {
     Box::new(IterativeExecutor::new(tasks, envs, horizon, |_| Ok(Box::new(ToyEnv::default()))).unwrap())
@@ -12,10 +13,6 @@ fn iterative(tasks: usize, envs: usize, horizon: usize) -> Box<dyn Executor> {
 
 fn parallel(tasks: usize, envs: usize, horizon: usize, threads: usize) -> Box<dyn Executor> {
     Box::new(ParallelExecutor::new(tasks, envs, horizon, threads, |_| Ok(Box::new(ToyEnv::default()))).unwrap())
-}
-
-fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
-    pollster::block_on(future).unwrap()
 }
 
 #[test]

@@ -11,7 +11,7 @@ use quickstudy_core::optim::{Adam, GradientMoments, TrustRegion, conjugate_gradi
 use quickstudy_core::policy::{Distribution, LayersConfig, NetConfig, PolicyNet};
 use quickstudy_core::{DType, Device, Program, State, Tensor};
 use quickstudy_tests::golden::{items, load, number, numbers};
-use quickstudy_tests::gpu::distance;
+use quickstudy_tests::trainings::{distance, wait};
 use serde_json::Value;
 
 /// The policy of the file: 2 → 3 tanh → 1, and ln σ.
@@ -72,7 +72,7 @@ fn phase(tasks: &[Value]) -> Phase {
 }
 
 fn read(device: &Device, array: &quickstudy_core::Array) -> Vec<f64> {
-    pollster::block_on(device.read(array)).unwrap()
+    wait(device.read(array))
 }
 
 fn near(name: &str, device: &Device, got: &[f64], want: &[f64], each: f64) {

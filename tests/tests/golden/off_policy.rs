@@ -1,20 +1,17 @@
 //! Episodes as algorithms with a replay memory play them, against metarl's `OffPolicyRLAlgorithm.process_samples`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use quickstudy_core::Result;
 use quickstudy_core::backend::LocalFuture;
 use quickstudy_core::env::{ActionSpace, Dim, EnvSpec};
 use quickstudy_core::host::{
     Acted, Actor, Chance, HostEnv, IterativeExecutor, MetaSampler, Quota, SUCCESS, Transition,
 };
-use quickstudy_core::train::{Layer, Row, Session, Setup};
-use quickstudy_core::{Device, Result};
+use quickstudy_core::train::Row;
 use quickstudy_tests::crafted::Crafted;
 use quickstudy_tests::golden::{items, load, number, numbers};
+use quickstudy_tests::trainings::{training_on, value, wait};
 use serde_json::Value;
-
-fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
-    pollster::block_on(future).unwrap()
-}
 
 /// Plays a path of the file: of a complete one, the last step is final; after another there are steps of no worth.
 struct Played {
@@ -86,13 +83,11 @@ fn golden_returns_run_on_from_one_iteration_to_the_next() {
     let returns = numbers(&out["undiscounted_returns"]);
     let settings = "hidden = [4]\nenvs = 3\niteration_steps = 1\ntrain_freq = 1\ngradient_steps = 1\nbatch_size = 1\n\
                     learning_starts = 300";
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    let setup = Setup::resolve("dqn", executor(paths), &[0], Some(3000), &[layer]).unwrap();
-    let mut session = Session::new(&Device::cpu(1), &setup).unwrap();
+    let mut session = training_on("dqn", executor(paths)).seeds(&[0]).steps(3000).set(settings).session();
     let mut ended = Vec::new();
     for step in 1..=8 {
         let row: Row = wait(session.step()).remove(0);
-        let metric = |name: &str| row.iter().find(|(known, _)| known == name).unwrap().1;
+        let metric = |name: &str| value(&row, name);
         let state = Crafted::read(&wait(session.snapshot(0)));
         let running = state.f32s("environment.episode_return");
         for (number, path) in paths.iter().enumerate() {

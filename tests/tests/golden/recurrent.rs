@@ -6,7 +6,7 @@ use quickstudy_core::grad::value_and_grad;
 use quickstudy_core::nn::{CellKind, CellShape, Layout, MemoryCell, RecurrentInit, Reset};
 use quickstudy_core::{DType, Device, Program, State};
 use quickstudy_tests::golden::{items, load, number, numbers};
-use quickstudy_tests::gpu::distance;
+use quickstudy_tests::trainings::{distance, wait};
 use serde_json::Value;
 
 /// A case in our layout: gates z, r, n, or i, f, g, o; weights `[inputs, G · H]`; time first.
@@ -70,7 +70,7 @@ impl Case {
             let xs = array(&device, &[t, 1, b, inputs], &self.xs);
             let first = array(&device, &[1, b, width], &self.first);
             let out = program.run(&State::new(), &[("theta", &theta), ("xs", &xs), ("first", &first)], &[]).unwrap();
-            let read = |key| pollster::block_on(device.read(out.get(key).unwrap())).unwrap();
+            let read = |key| wait(device.read(out.get(key).unwrap()));
             near(&format!("{name}: outputs"), &device, &read("outputs"), &self.outputs, each);
             if let Some(cells) = &self.cells {
                 near(&format!("{name}: cells"), &device, &read("cells"), cells, each);

@@ -16,7 +16,7 @@ use quickstudy_core::policy::{MemoryConfig, RecurrentConfig};
 use quickstudy_core::rng::Threefry;
 use quickstudy_core::{DType, Device, Program, State, Tensor};
 use quickstudy_tests::golden::{items, load, number, numbers};
-use quickstudy_tests::gpu::distance;
+use quickstudy_tests::trainings::{distance, wait};
 use serde_json::Value;
 
 /// Within 1e-9 on the reference, 1e-5 in f32; of recorded numbers that are f32 themselves, `recorded`.
@@ -66,7 +66,7 @@ fn golden_what_the_policy_sees_is_the_observation_and_what_the_last_step_gave() 
         .unwrap();
         let out = program.run(&State::new(), &[], &[]).unwrap();
         for (t, (row, long)) in seen.iter().zip(items(&whole["observations"])).enumerate() {
-            let got = pollster::block_on(device.read(out.get(&t.to_string()).unwrap())).unwrap();
+            let got = wait(device.read(out.get(&t.to_string()).unwrap()));
             near("seen", &got, &numbers(row), 1e-6);
             // A trial is its episodes one after the other.
             near("trial", &got, &numbers(long), 1e-6);
@@ -220,7 +220,7 @@ impl<'a> Case<'a> {
         let array = |key: &str| device.array(&[1, p], &numbers(&self.value[key])).unwrap();
         let (theta, moved) = (array("flat_params"), array("perturbed_flat_params"));
         let out = program.run(&State::new(), &[("theta", &theta), ("moved", &moved)], &[]).unwrap();
-        out.iter().map(|(name, array)| (name.to_owned(), pollster::block_on(device.read(array)).unwrap())).collect()
+        out.iter().map(|(name, array)| (name.to_owned(), wait(device.read(array)))).collect()
     }
 }
 
@@ -330,7 +330,7 @@ fn golden_trust_region_steps() {
             let step = case.config.trust_region.step(layout, theta, |p| case.losses(p, &batch).total, kl);
             vec![("hvp", layout.join(&product)), ("loss", step.loss_after), ("kl", step.constraint)]
         });
-        let get = |name: &str| &out.iter().find(|(n, _)| n == name).unwrap().1;
+        let get = |name: &str| &out.iter().find(|(known, _)| *known == name).unwrap().1;
         // The recorded product has the damping added.
         let product: Vec<f64> = get("hvp").iter().zip(&along).map(|(h, v)| h + 1e-5 * v).collect();
         let off = distance(&product, &numbers(&value["hvp_result"]));

@@ -11,9 +11,10 @@ use pollster::block_on;
 use quickstudy_core::Device;
 use quickstudy_core::algo::AlgorithmDef;
 use quickstudy_core::backend::cpu::simd::isa::Isa;
-use quickstudy_core::train::{Evaluator, Layer, Own, Saved, Session, Setup, joined, small};
+use quickstudy_core::train::{Evaluator, Own, Saved, Session, joined, small};
 use quickstudy_tests::crafted::Crafted;
 use quickstudy_tests::every::every;
+use quickstudy_tests::trainings::training_on;
 
 fn folder(format: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/snapshots").join(format)
@@ -180,9 +181,8 @@ fn memories_of_earlier_versions_have_wrong_goals_for_hindsight_alone() {
         [("hindsight = 0.8", true), ("hindsight = 0.8\nmin_rollouts = 2", false), ("n_step = 2", false)]
     {
         let settings = format!("hidden = [4]\nbatch_size = 4\nlearning_starts = 10\n{settings}");
-        let layer = Layer { origin: "test".into(), settings: settings.parse().unwrap() };
-        let setup = Setup::resolve("dqn", env.clone(), &[0], Some(400), &[layer]).unwrap();
-        let mut session = Session::new(&device, &setup).unwrap();
+        let mut session =
+            training_on("dqn", env.clone()).seeds(&[0]).steps(400).with(settings.parse().unwrap()).session_on(&device);
         (0..3).for_each(|_| drop(block_on(session.step()).unwrap()));
         let mut file = Crafted::read(&block_on(session.snapshot(0)).unwrap());
         let restored = |file: &Crafted| Session::restore(&device, &[&file.bytes()]).unwrap();
@@ -215,9 +215,7 @@ fn snapshots_hold_nothing_that_the_page_on_them_leaves_out() {
     // Each algorithm as it is now, one that is newer than the format too.
     let anew = |def: &'static AlgorithmDef| {
         let (env, settings) = small(def).unwrap();
-        let layer = Layer { origin: "test".into(), settings };
-        let setup = Setup::resolve(def, env, &[0], Some(2000), &[layer]).unwrap();
-        let session = Session::new(&Device::cpu(1), &setup).unwrap();
+        let session = training_on(def, env).seeds(&[0]).steps(2000).with(settings).session();
         (block_on(session.snapshot(0)).unwrap(), def.name.to_owned())
     };
     for (file, run) in runs("format-2").into_iter().map(golden).chain(every().into_iter().map(anew)) {

@@ -11,10 +11,11 @@ use quickstudy_core::policy::Distribution;
 use quickstudy_core::program::{Kind, Plan, PlanOptions};
 use quickstudy_core::settings::Settings as _;
 use quickstudy_core::tensor::Op;
-use quickstudy_core::train::{Layer, Setup, evaluation_plan};
+use quickstudy_core::train::evaluation_plan;
 use quickstudy_core::{Context, DType, Program, Tensor};
 use quickstudy_gpu::{KernelLimits, dispatches};
 use quickstudy_tests::single_task_names;
+use quickstudy_tests::trainings::training_on;
 
 /// Dispatches of each loop of so many steps, in order, and of the whole plan.
 fn loops(plan: &Plan, bindings: usize) -> (Vec<(usize, usize)>, usize) {
@@ -98,8 +99,7 @@ fn episodes_loop_in_a_kernel() {
         let continuous = env.spec().action.choices().is_none();
         for config in settings(continuous) {
             for deterministic in [true, false] {
-                let layer = Layer { origin: "test".into(), settings: config.table() };
-                let setup = Setup::resolve("ppo", env.clone(), &[0, 1], None, &[layer]).unwrap();
+                let setup = training_on("ppo", env.clone()).seeds(&[0, 1]).with(config.table()).setup();
                 let plan = evaluation_plan(&setup, 10, deterministic).unwrap();
                 let (loops, all) = loops(&plan, 8);
                 println!("{name}: {loops:?}, {all} in all");

@@ -4,10 +4,11 @@
 use quickstudy::internals::{
     End, Keep, Pace, RecordedSession, Reopen, RunFolder, SeedRun, file, read_snapshot, record_device,
 };
-use quickstudy_core::train::{Evaluation, Layer, Session, Setup};
-use quickstudy_core::{Device, env};
+use quickstudy_core::Device;
+use quickstudy_core::train::{Evaluation, Session, Setup};
 use quickstudy_gpu::{Gpu, GpuOptions};
 use quickstudy_tests::gpu::open;
+use quickstudy_tests::trainings::training;
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::time::Duration;
@@ -16,8 +17,7 @@ const STEPS: u64 = 640;
 
 fn setup() -> Setup {
     let settings = "envs = 4\nhorizon = 8\nminibatches = 2\nepochs = 2\nhidden = [16]\n";
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    Setup::resolve("ppo", env::builtin("cartpole").unwrap(), &[1, 2], Some(STEPS), &[layer]).unwrap()
+    training("ppo", "cartpole").seeds(&[1, 2]).steps(STEPS).set(settings).setup()
 }
 
 fn pace(save_every: Duration) -> Pace {

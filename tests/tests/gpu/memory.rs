@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 
 use pollster::block_on as wait;
 use quickstudy_core::tensor::{Loop, scan};
-use quickstudy_core::train::{self, Layer, Own, Saved, Session, Setup};
-use quickstudy_core::{Context, DType, Device, Program, State, Tensor, env};
+use quickstudy_core::train::{self, Own, Saved, Session};
+use quickstudy_core::{Context, DType, Device, Program, State, Tensor};
 use quickstudy_tests::gpu;
+use quickstudy_tests::trainings::training;
 
 const ROWS: usize = 5000;
 const WIDTH: usize = 3;
@@ -84,9 +85,7 @@ fn parts_of_an_array_are_read_and_written_alone() {
 fn new_rows_of_a_replay_memory_are_saved_and_restored() {
     let device = gpu::device();
     let text = "memory_size = 30\nbatch_size = 4\nhidden = [4]\nlearning_starts = 1\niteration_steps = 10";
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(text).unwrap() };
-    let setup = Setup::resolve("sac", env::builtin("pendulum").unwrap(), &[1, 2], Some(100), &[layer]).unwrap();
-    let mut session = Session::new(&device, &setup).unwrap();
+    let mut session = training("sac", "pendulum").seeds(&[1, 2]).steps(100).set(text).session_on(&device);
     let mut segments = [BTreeMap::<String, Vec<u8>>::new(), BTreeMap::new()];
     let mut rings = [Vec::new(), Vec::new()];
     let mut files = [Vec::new(), Vec::new()];

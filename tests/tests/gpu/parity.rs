@@ -2,13 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::program::{PlanOptions, Program};
-use quickstudy_core::train::{Layer, Session, Setup};
 use quickstudy_core::{Device, env};
 use quickstudy_gpu::{GpuOptions, KernelLimits, shaders};
 use quickstudy_tests::gpu;
-use quickstudy_tests::gpu::{distance, theta};
 use quickstudy_tests::random_graph::{Report, Scale, Way, check, generate};
 use quickstudy_tests::single_task_names;
+use quickstudy_tests::trainings::{distance, theta, training, wait};
 
 /// `tiled`: large products by way of workgroup memory, also where that is slower.
 fn gpu(tiled: bool) -> Device {
@@ -64,12 +63,6 @@ fn random_programs_of_large_products_stay_within_their_bounds() {
 
 const SMALL: &str = "envs = 16\nhorizon = 8\nepochs = 1\nminibatches = 1\nhidden = [64, 64]\n";
 
-fn session(device: &Device, env: &str, settings: &str) -> Session {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    let setup = Setup::resolve("ppo", env::builtin(env).unwrap(), &[3, 4], Some(4096), &[layer]).unwrap();
-    Session::new(device, &setup).unwrap()
-}
-
 /// Environments whose iteration is compared by default: steps of each are, in `env`.
 const BY_DEFAULT: [&str; 3] = ["cartpole", "pendulum", "hopper"];
 
@@ -100,10 +93,13 @@ fn an_iteration_of_ppo(tiled: bool, envs: impl IntoIterator<Item = &'static str>
         if env::builtin(name).unwrap().spec().action.choices().is_none() {
             settings.push_str("normalise_observations = true\nnormalise_rewards = true\n");
         }
-        let (mut a, mut b) = (session(&gpu, name, &settings), session(&cpu, name, &settings));
+        let (mut a, mut b) = (
+            training("ppo", name).seeds(&[3, 4]).steps(4096).set(&settings).session_on(&gpu),
+            training("ppo", name).seeds(&[3, 4]).steps(4096).set(&settings).session_on(&cpu),
+        );
         let first = theta(&b, 0);
         assert_eq!(theta(&a, 0), first, "{name}: initial parameters");
-        let rows = (pollster::block_on(a.step()).unwrap(), pollster::block_on(b.step()).unwrap());
+        let rows = (wait(a.step()), wait(b.step()));
         let (on_gpu, on_cpu) = (theta(&a, 0), theta(&b, 0));
         assert!(distance(&on_cpu, &first) > 1e-4, "{name}: nothing was learnt");
         let apart = distance(&on_gpu, &on_cpu);

@@ -7,16 +7,15 @@ use quickstudy_core::algo::{ActorCritic, Sampling};
 use quickstudy_core::env::{EnvDef, builtin};
 use quickstudy_core::grad::value_and_grad;
 use quickstudy_core::rng::Threefry;
-use quickstudy_core::train::{Layer, Session, Setup};
 use quickstudy_core::{DType, Device, Program, State, Tensor};
-use quickstudy_tests::gpu::{self, distance, theta};
+use quickstudy_tests::gpu::{self, Both, both};
 use quickstudy_tests::panel::Panel;
 use quickstudy_tests::single_task_names;
+use quickstudy_tests::trainings::{distance, theta, training_on, value, wait};
 
 #[test]
 #[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn a_hundred_updates_are_those_of_the_cpu() {
-    let gpu = gpu::device();
     let plain = "envs = 8\nhorizon = 20\nepochs = 10\nminibatches = 10\nhidden = [16, 16]\ntarget_kl = 0.0\n";
     let remembers = "envs = 10\nhorizon = 16\nepochs = 10\nminibatches = 10\nhidden = [8]\ncell = \"lstm\"\nunits = 8\n\
                      target_kl = 0.0\nlayer_norm = true\n";
@@ -27,23 +26,17 @@ fn a_hundred_updates_are_those_of_the_cpu() {
         (builtin("cartpole-no-velocities"), remembers),
         (Panel::Shown.env(), plain),
     ] {
-        let trained = |device: &Device| {
-            let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-            let setup = Setup::resolve("ppo", env.clone(), &[7], Some(160), &[layer]).unwrap();
-            let mut session = Session::new(device, &setup).unwrap();
+        let name = &env.spec().name;
+        let Both { moved, apart, read: [updates, _] } = both(name, distance, |device| {
+            let mut session = training_on("ppo", env.clone()).seeds(&[7]).steps(160).set(settings).session_on(device);
             let first = theta(&session, 0);
-            let rows = pollster::block_on(session.step()).unwrap();
-            let updates = rows[0].iter().find(|(name, _)| name == "train/updates").unwrap().1;
+            let rows = wait(session.step());
+            let updates = value(&rows[0], "train/updates");
             (first, theta(&session, 0), updates)
-        };
-        let (first, on_gpu, updates) = trained(&gpu);
-        let env = &env.spec().name;
-        let (_, on_cpu, _) = trained(&Device::cpu(1));
-        assert_eq!(updates, 100.0, "{env}");
-        let (moved, apart) = (distance(&on_cpu, &first), distance(&on_gpu, &on_cpu));
-        println!("{env}: parameters moved by {moved:.3} of their norm and are {apart:e} apart after {updates} updates");
-        assert!(moved > 0.01, "{env}: nothing was learnt");
-        assert!(apart <= 1e-3, "{env}: parameters {apart:e} apart");
+        });
+        assert_eq!(updates, 100.0, "{name}");
+        assert!(moved > 0.01, "{name}: nothing was learnt");
+        assert!(apart <= 1e-3, "{name}: parameters {apart:e} apart");
     }
 }
 
@@ -106,7 +99,7 @@ fn gradient(device: &Device, env: &EnvDef, config: &PpoConfig) -> Vec<f64> {
     }
     let named: Vec<_> = arrays.iter().map(|(n, a)| (*n, a)).collect();
     let out = program.run(&State::new(), &named, &[]).unwrap();
-    pollster::block_on(device.read(out.get("gradient").unwrap())).unwrap()
+    wait(device.read(out.get("gradient").unwrap()))
 }
 
 #[test]

@@ -1,24 +1,20 @@
 //! Failures of a GPU, and memory that must not grow. Skipped without one.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy_core::train::{Layer, Session, Setup};
-use quickstudy_core::{DType, Device, Error, Program, State, env};
+use quickstudy_core::train::{Session, Setup};
+use quickstudy_core::{DType, Device, Error, Program, State};
 use quickstudy_gpu::{Gpu, GpuOptions};
-use quickstudy_tests::gpu::{distance, open, theta};
+use quickstudy_tests::gpu::open;
 use quickstudy_tests::single_task_names;
+use quickstudy_tests::trainings::{distance, snapshot, theta, training, wait};
 
 fn setup(env: &str, seeds: &[u64]) -> Setup {
     let settings = "envs = 4\nhorizon = 8\nminibatches = 2\nepochs = 2\nhidden = [16]\n";
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    Setup::resolve("ppo", env::builtin(env).unwrap(), seeds, Some(256), &[layer]).unwrap()
+    training("ppo", env).seeds(seeds).steps(256).set(settings).setup()
 }
 
 fn step(session: &mut Session) -> Result<(), Error> {
     pollster::block_on(session.step()).map(|_| ())
-}
-
-fn snapshot(session: &Session) -> Vec<u8> {
-    pollster::block_on(session.snapshot(0)).unwrap()
 }
 
 #[test]
@@ -51,7 +47,7 @@ fn a_lost_gpu_is_an_error_and_the_session_goes_on_elsewhere() {
     let mut gpu = gpu;
     for round in 0..20 {
         step(&mut session).unwrap();
-        let saved = snapshot(&session);
+        let saved = snapshot(&session, 0);
         gpu.destroy();
         let lost = (0..3).find_map(|_| step(&mut session).err());
         let Some(Error::Lost(message)) = lost else { panic!("round {round}: the loss was not noticed: {lost:?}") };
@@ -93,7 +89,7 @@ fn buffers_do_not_grow() {
             made = gpu.buffers_made();
         }
         if i % 1000 == 999 {
-            let sum = pollster::block_on(device.read(out.get("sum").unwrap())).unwrap();
+            let sum = wait(device.read(out.get("sum").unwrap()));
             assert_eq!(sum, [64.0 * f64::from(i)]);
         }
     }
@@ -170,6 +166,6 @@ fn run_out_of_memory() {
     println!("{} arrays, then: {message}", all.len());
     drop(all);
     let out = program.run(&State::new(), &[("x", &x)], &[]).unwrap();
-    assert_eq!(pollster::block_on(device.read(out.get("sum").unwrap())).unwrap(), [128.0]);
+    assert_eq!(wait(device.read(out.get("sum").unwrap())), [128.0]);
     println!("and the device goes on");
 }

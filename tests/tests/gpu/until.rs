@@ -9,6 +9,7 @@ use quickstudy_core::tensor::{Loop, Op, graph, scan, scan_until};
 use quickstudy_core::{Context, DType, Device, Program, State, Tensor};
 use quickstudy_gpu::{KernelLimits, dispatches, shaders};
 use quickstudy_tests::gpu;
+use quickstudy_tests::trainings::{distance, wait};
 
 const SHAPE: [usize; 2] = [2, 70];
 
@@ -39,7 +40,7 @@ fn run(device: &Device, derive: bool) -> Vec<Vec<f64>> {
     let numbers = |n: usize| (0..n).map(|i| ((i * 7919 + 13) % 1009) as f64 / 1009.0 - 0.5).collect::<Vec<f64>>();
     let (x, w) = (device.array(&[2, 70, 3], &numbers(420)).unwrap(), device.array(&[2, 3, 3], &numbers(18)).unwrap());
     let out = program.run(&State::new(), &[("x", &x), ("w", &w)], &[]).unwrap();
-    out.iter().map(|(_, a)| pollster::block_on(device.read(a)).unwrap()).collect()
+    out.iter().map(|(_, a)| wait(device.read(a))).collect()
 }
 
 #[test]
@@ -64,7 +65,7 @@ fn rows_and_derivatives_are_those_of_the_cpu_and_the_reference() {
         let exact = run(&Device::reference(), derive);
         for found in [run(&device, derive), run(&Device::cpu(1), derive)] {
             for (found, exact) in found.iter().zip(&exact) {
-                assert!(gpu::distance(found, exact) < 1e-4, "derivative {derive}");
+                assert!(distance(found, exact) < 1e-4, "derivative {derive}");
             }
         }
     }
@@ -92,7 +93,7 @@ fn steps_given(device: &Device, len: usize, apart: u32, stacked: bool) -> Vec<u3
     })
     .unwrap();
     let out = program.run(&State::new(), &[], &[]).unwrap();
-    pollster::block_on(device.read_u32(out.get("steps").unwrap())).unwrap()
+    wait(device.read_u32(out.get("steps").unwrap()))
 }
 
 #[test]

@@ -13,9 +13,10 @@ use peak_alloc::PeakAlloc;
 use pollster::block_on;
 use quickstudy_core::algo::{AlgorithmDef, Family};
 use quickstudy_core::env::builtin;
-use quickstudy_core::train::{Evaluator, Layer, MetaTest, Own, Saved, Session, Setup, Snapshots, algorithm};
+use quickstudy_core::train::{Evaluator, MetaTest, Own, Saved, Session, Setup, Snapshots, algorithm};
 use quickstudy_core::{Device, Error};
 use quickstudy_tests::every::every;
+use quickstudy_tests::trainings::{training, training_on};
 use toml::Table;
 
 #[global_allocator]
@@ -46,10 +47,9 @@ fn setup(def: &'static AlgorithmDef, settings: &str, seeds: &[u64]) -> Setup {
     let names = if def.family == Family::SingleTask { ["cartpole", "pendulum"] } else { ["point-corner", "bandit"] };
     let fits = |name: &&str| def.fit(&Table::new(), builtin(name).unwrap().spec()).is_ok();
     let env = builtin(names.iter().find(|name| fits(name)).unwrap()).unwrap();
-    let layer = Layer { origin: "test".to_owned(), settings: toml::from_str(settings).unwrap() };
     // Those who infer make their first visits before they learn.
     let steps = if def.family == Family::Inference { 600 } else { 1 };
-    Setup::resolve(def, env, seeds, Some(steps), &[layer]).unwrap()
+    training_on(def, env).seeds(seeds).steps(steps).set(settings).setup()
 }
 
 /// Settings with which an iteration takes some megabytes.
@@ -146,8 +146,7 @@ fn saving_and_restoring_a_replay_memory_takes_a_segment_at_a_time() {
     let _alone = alone();
     let text = "memory_size = 400000\nlearning_starts = 200000\niteration_steps = 200\nenvs = 1000\nhidden = [8]";
     for seeds in [&[0][..], &[0, 1, 2]] {
-        let layer = Layer { origin: "test".to_owned(), settings: toml::from_str(text).unwrap() };
-        let of = Setup::resolve("sac", builtin("pendulum").unwrap(), seeds, Some(400_000), &[layer]).unwrap();
+        let of = training("sac", "pendulum").seeds(seeds).steps(400_000).set(text).setup();
         let device = Device::cpu(1);
         // Both stages share the arrays, and each has its own.
         let plans = of.plans().unwrap().into_iter().map(|plan| device.footprint(Arc::new(plan)).unwrap());

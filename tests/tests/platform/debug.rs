@@ -2,17 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::env::{ActionSpace, Dim, Draws, Env, EnvDef, EnvSpec, Mask, Real, Scene, Step};
-use quickstudy_core::train::{Layer, Session, Setup};
-use quickstudy_core::{Device, Error, env};
+use quickstudy_core::train::Session;
+use quickstudy_core::{Error, env};
+use quickstudy_tests::trainings::{snapshot, training_on};
 
 fn session(settings: &str) -> Session {
-    session_on(env::builtin("cartpole").unwrap(), settings)
-}
-
-fn session_on(env: EnvDef, settings: &str) -> Session {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    let setup = Setup::resolve("ppo", env, &[3], Some(4096), &[layer]).unwrap();
-    Session::new(&Device::cpu(1), &setup).unwrap()
+    training_on("ppo", env::builtin("cartpole").unwrap()).steps(4096).set(settings).session()
 }
 
 const SMALL: &str = "envs = 4\nhorizon = 8\nminibatches = 2\nepochs = 2\nhidden = [16]\n";
@@ -41,8 +36,7 @@ fn healthy_training_is_the_same_in_debug_mode() {
     debug.set_debug(true);
     assert_eq!(failure(&mut plain), None);
     assert_eq!(failure(&mut debug), None);
-    let bytes = |s: &Session| pollster::block_on(s.snapshot(0)).unwrap();
-    assert!(bytes(&plain) == bytes(&debug));
+    assert!(snapshot(&plain, 0) == snapshot(&debug, 0));
 }
 
 /// A clock whose reward becomes NaN, in a function of `Real` or in one that is made of others.
@@ -83,7 +77,7 @@ fn a_number_of_an_environment_is_named_by_the_line_of_the_environment() {
     for (composed, op, marker) in [(false, "sqrt gives NaN", "// a root below"), (true, "inf", "// a square above")] {
         let lines: Vec<&str> = include_str!("debug.rs").lines().collect();
         let line = 1 + lines.iter().position(|line| line.contains(marker)).unwrap();
-        let mut run = session_on(EnvDef::new(Clock { composed }).unwrap(), SMALL);
+        let mut run = training_on("ppo", EnvDef::new(Clock { composed }).unwrap()).steps(4096).set(SMALL).session();
         run.set_debug(true);
         let message = failure(&mut run).unwrap();
         assert!(message.contains(op) && message.contains(&format!("platform/debug.rs:{line}:")), "{message}");

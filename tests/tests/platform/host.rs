@@ -15,13 +15,10 @@ use quickstudy_core::rng::{Key, fold_in, key_from_seed};
 use quickstudy_core::{DType, Device, Program, Result, State};
 use quickstudy_tests::golden::{items, load, number, numbers};
 use quickstudy_tests::toy_env::ToyEnv;
+use quickstudy_tests::trainings::wait;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
-
-fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
-    pollster::block_on(future).unwrap()
-}
 
 /// a = s₁/2 + 1/4, which it also reports as the mean.
 struct ToyPolicy([String; 1]);

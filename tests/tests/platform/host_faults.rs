@@ -10,9 +10,9 @@ use quickstudy_core::env::EnvSpec;
 use quickstudy_core::host::{
     Chance, Executor, Faults, HostEnv, ParallelExecutor, Stepped, Tolerance, Transition, Wrapped,
 };
-use quickstudy_core::train::{Layer, Session, Setup};
-use quickstudy_core::{Device, Error, Result};
+use quickstudy_core::{Error, Result};
 use quickstudy_tests::toy_env::ToyEnv;
+use quickstudy_tests::trainings::{training_on, wait};
 
 /// Long enough that a busy machine lets every thread take part within it.
 const PATIENCE: Tolerance = Tolerance { time_limit: Duration::from_millis(400), in_a_row: 3 };
@@ -133,10 +133,6 @@ fn quiet() {
     });
 }
 
-fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
-    pollster::block_on(future).unwrap()
-}
-
 const ENVS: usize = 8;
 
 /// Fifteen faults of each environment, by turns; each number begins elsewhere. Those that hang do so together, which
@@ -251,7 +247,6 @@ fn a_run_with_a_hundred_faults_trains_to_its_end() {
     quiet();
     let env = quickstudy_core::env::builtin("cartpole").unwrap();
     let settings = toml::from_str("hidden = [8]\nenvs = 8\nhorizon = 32\nminibatches = 2").unwrap();
-    let layer = [Layer { origin: "test".into(), settings }];
     let inner = env.clone();
     // All are on one thread, where those that hang are waited for one after the other.
     let plan: Plan = |number, step| match by_turns(number, step % 100) {
@@ -262,8 +257,7 @@ fn a_run_with_a_hundred_faults_trains_to_its_end() {
     let executor = ParallelExecutor::tolerant(1, ENVS, 0, 0, PATIENCE, make).unwrap();
     let counted = Counted(executor, Arc::default());
     let faults = Arc::clone(&counted.1);
-    let setup = Setup::resolve("ppo", Box::new(counted), &[1], Some(8 * 32 * 6), &layer).unwrap();
-    let mut session = Session::new(&Device::cpu(1), &setup).unwrap();
+    let mut session = training_on("ppo", Box::new(counted)).seeds(&[1]).steps(8 * 32 * 6).with(settings).session();
     while !session.done() {
         let rows = wait(session.step());
         assert!(rows[0].iter().all(|(name, x)| x.is_finite() || name.contains("return")), "{rows:?}");

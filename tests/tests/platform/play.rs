@@ -15,6 +15,7 @@ use quickstudy_core::rng::key_from_seed;
 use quickstudy_core::task::TaskSource;
 use quickstudy_core::tensor::Named;
 use quickstudy_core::{Device, Program, State, Tensor};
+use quickstudy_tests::trainings::wait;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Pushes at random, and counts the steps and rewards of the running episode.
@@ -74,11 +75,11 @@ fn run(env: &EnvDef, trace: impl FnOnce(&Play<'_>) -> Experience) -> Vec<(String
     })
     .unwrap();
     let out = program.run(&State::new(), &[], &[]).unwrap();
-    out.iter().map(|(name, array)| (name.to_owned(), pollster::block_on(device.read(array)).unwrap())).collect()
+    out.iter().map(|(name, array)| (name.to_owned(), wait(device.read(array)))).collect()
 }
 
 fn get<'a>(all: &'a [(String, Vec<f64>)], name: &str) -> &'a [f64] {
-    &all.iter().find(|(n, _)| n == name).unwrap().1
+    &all.iter().find(|(known, _)| known == name).unwrap().1
 }
 
 #[test]
@@ -138,7 +139,7 @@ fn a_policy_with_a_memory_plays_the_same_episodes_on_the_host_bit_for_bit() {
         let mut actor = PolicyActor::new(&device, spec, &|_: &mut quickstudy_core::Context| Acting::default()).unwrap();
         let mut sampler = MetaSampler::episodes(Box::new(executor), episodes);
         let keys: Vec<[u32; 2]> = (0..ROWS[0] as u32).map(|k| [3 + k, 4 + k]).collect();
-        let samples = pollster::block_on(sampler.obtain(&mut actor, &keys)).unwrap();
+        let samples = wait(sampler.obtain(&mut actor, &keys));
         let mut played = 0;
         for row in 0..count {
             let paths = samples.tasks[row / ROWS[1]].iter().filter(|path| path.copy == row % ROWS[1]);
@@ -202,8 +203,8 @@ fn iterated(
     assert_eq!(acts.len(), usize::from(on_host), "the host plays once, if it does");
     let mut stage = Stage::new(&device, Some(Box::new(executor)), [0, 1].map(key_from_seed).to_vec(), vec![acts]);
     stage.iteration = 1;
-    let out = pollster::block_on(segments.run(&State::new(), &[], &mut stage)).unwrap();
-    out.iter().map(|(name, array)| (name.to_owned(), pollster::block_on(device.read(array)).unwrap())).collect()
+    let out = wait(segments.run(&State::new(), &[], &mut stage));
+    out.iter().map(|(name, array)| (name.to_owned(), wait(device.read(array)))).collect()
 }
 
 #[test]
@@ -377,7 +378,7 @@ fn playing_one_episode_each_stops_when_all_have_ended() {
         let before = CALLS.load(Ordering::Relaxed);
         let out = program.run(&State::new(), &[], &[]).unwrap();
         let calls = CALLS.load(Ordering::Relaxed) - before;
-        let read = |name: &str| pollster::block_on(device.read(out.get(name).unwrap())).unwrap();
+        let read = |name: &str| wait(device.read(out.get(name).unwrap()));
         for (name, again) in [("returns", "returns again"), ("lengths", "lengths again")] {
             let near = |pair: (&f64, &f64)| (pair.0 - pair.1).abs() < 1e-4;
             assert!(read(name).iter().zip(&read(again)).all(near), "{name}");

@@ -7,6 +7,7 @@ use quickstudy_core::Device;
 use quickstudy_core::backend::ThreadRanks;
 use quickstudy_core::env::builtin;
 use quickstudy_core::train::{Layer, Session, Setup};
+use quickstudy_tests::trainings::training;
 use std::rc::Rc;
 use toml::Table;
 
@@ -14,8 +15,7 @@ use toml::Table;
 fn in_threads(ranks: usize, [algorithm, env]: [&str; 2], steps: u64, settings: &str) -> Vec<u8> {
     let settings: Table = toml::from_str(settings).unwrap();
     let train = |own: ThreadRanks| {
-        let layer = Layer { origin: "test".into(), settings: settings.clone() };
-        let setup = Setup::resolve(algorithm, builtin(env).unwrap(), &[0], Some(steps), &[layer]).unwrap();
+        let setup = training(algorithm, env).seeds(&[0]).steps(steps).with(settings.clone()).setup();
         let mut session = Session::new(&Device::cpu(1).among(Rc::new(own)), &setup).unwrap();
         session.run_to_end(|_| {}).unwrap();
         pollster::block_on(session.snapshot(0)).unwrap()

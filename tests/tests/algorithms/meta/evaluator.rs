@@ -16,8 +16,8 @@ use quickstudy_core::meta::{
 };
 use quickstudy_core::policy::{Acting, GaussianConfig, NetConfig, Policy};
 use quickstudy_core::rng::Key;
-use quickstudy_core::train::{Layer, Session, Setup};
 use quickstudy_core::{Device, Program, Result, Tensor};
+use quickstudy_tests::trainings::training_on;
 
 const NAMES: [&str; 9] = [
     "Iteration",
@@ -193,9 +193,7 @@ fn programs_divide_episodes_of_exploration_over_rounds_and_refuse_fewer() {
     }));
     assert_eq!(*counting.1.borrow(), [3, 2]);
     let text = "hidden = [4]\nmeta_batch = 2\nrollouts = 2\ninner_steps = 2";
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(text).unwrap() };
-    let setup = Setup::resolve("promp", env, &[3], Some(1), &[layer]).unwrap();
-    let mut session = Session::new(&device, &setup).unwrap();
+    let mut session = training_on("promp", env).steps(1).set(text).session_on(&device);
     assert_eq!(pollster::block_on(session.evaluate(sizes(1))).unwrap_err().to_string(), TOO_FEW);
     assert_eq!(pollster::block_on(session.evaluate(sizes(2))).unwrap()[0].len(), 6);
 }

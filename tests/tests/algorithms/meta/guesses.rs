@@ -2,13 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use quickstudy_core::env::builtin;
-use quickstudy_core::train::{Evaluator, Guesses, Layer, MetaTest, Session, Setup, StageUnit};
-use quickstudy_core::{Device, Error, Result};
+use quickstudy_core::train::{Evaluator, Guesses, MetaTest, Session, StageUnit};
+use quickstudy_core::{Device, Error};
 use quickstudy_tests::hosted::hosted;
-
-fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
-    pollster::block_on(future).unwrap()
-}
+use quickstudy_tests::trainings::{training, wait};
 
 const PEARL: &str = "hidden = [8]\nencoder_hidden_sizes = [8]\ntrain_tasks = 4\nmeta_batch = 2\nbatch_size = 8\n\
     num_steps_per_epoch = 1\nnum_initial_steps = 20\nnum_tasks_sample = 2\nnum_steps_prior = 20\n\
@@ -17,8 +14,7 @@ const STEPS: usize = 20;
 
 /// The snapshot of an untrained policy.
 fn bytes(algorithm: &str, env: &str, settings: &str) -> Vec<u8> {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    let setup = Setup::resolve(algorithm, builtin(env).unwrap(), &[3], Some(1000), &[layer]).unwrap();
+    let setup = training(algorithm, env).steps(1000).set(settings).setup();
     wait(Session::new(&Device::cpu(1), &setup).unwrap().policy_snapshot(0))
 }
 

@@ -3,31 +3,18 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::dist::fold_in;
-use quickstudy_core::env::builtin;
 use quickstudy_core::grad::value_and_grad;
 use quickstudy_core::meta::{Learner, MamlConfig, Objective, Variant};
 use quickstudy_core::play::{Amount, Keys, Play, row_keys};
 use quickstudy_core::policy::{Acting, How};
 use quickstudy_core::rng::Threefry;
 use quickstudy_core::settings::Settings as _;
-use quickstudy_core::train::{Evaluator, Layer, MetaTest, Session, Setup};
+use quickstudy_core::train::{Evaluator, MetaTest};
 use quickstudy_core::{DType, Device, Program, State, Tensor};
-use quickstudy_tests::gpu::{self, distance, theta};
+use quickstudy_tests::gpu::{self, Both, both};
+use quickstudy_tests::trainings::{distance, finish, resumes, snapshot, theta, training, wait};
 
 const SMALL: &str = "meta_batch = 3\nrollouts = 4\nhorizon = 12\nhidden = [16]\nlog_std_init = -1.2\n";
-
-fn setup(algorithm: &str, seeds: &[u64], steps: u64, settings: &str) -> Setup {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    Setup::resolve(algorithm, builtin("point-corner").unwrap(), seeds, Some(steps), &[layer]).unwrap()
-}
-
-fn run(session: &mut Session) -> Vec<Vec<(String, f64)>> {
-    let mut last = Vec::new();
-    while !session.done() {
-        last = pollster::block_on(session.step()).unwrap();
-    }
-    last
-}
 
 fn family() -> impl Iterator<Item = &'static str> {
     Variant::ALL.into_iter().map(Variant::name)
@@ -37,11 +24,11 @@ fn family() -> impl Iterator<Item = &'static str> {
 fn every_variant_makes_finite_iterations_and_seeds_do_not_depend_on_each_other() {
     let device = Device::cpu(2);
     for algorithm in family() {
-        let steps = setup(algorithm, &[1], 1, SMALL).batch() * 3;
-        let start = |seeds: &[u64]| Session::new(&device, &setup(algorithm, seeds, steps, SMALL)).unwrap();
+        let request = training(algorithm, "point-corner").set(SMALL).batches(3);
+        let start = |seeds: &[u64]| request.clone().seeds(seeds).session_on(&device);
         let mut stacked = start(&[1, 2, 3]);
         let first = theta(&stacked, 1);
-        let rows = run(&mut stacked);
+        let rows = finish(&mut stacked).pop().unwrap();
         for (name, value) in rows.iter().flatten() {
             let finite = value.is_finite() || name.starts_with("eval/");
             assert!(finite, "{algorithm}: {name} is {value}");
@@ -50,33 +37,21 @@ fn every_variant_makes_finite_iterations_and_seeds_do_not_depend_on_each_other()
         assert_ne!(theta(&stacked, 1), first, "{algorithm}: nothing was learnt");
         for (index, seed) in [1, 2, 3].into_iter().enumerate() {
             let mut alone = start(&[seed]);
-            run(&mut alone);
-            let bytes = |s: &Session, m: usize| pollster::block_on(s.snapshot(m)).unwrap();
-            assert!(bytes(&alone, 0) == bytes(&stacked, index), "{algorithm}: seed {seed} depends on others");
+            finish(&mut alone);
+            assert!(snapshot(&alone, 0) == snapshot(&stacked, index), "{algorithm}: seed {seed} depends on others");
         }
     }
 }
 
 #[test]
 fn resumed_meta_training_is_that_without_a_stop() {
-    let device = Device::cpu(1);
     let settings = "meta_batch = 2\nrollouts = 3\nhorizon = 8\nhidden = [8]\ninner_steps = 2\ntrain_tasks = 5\n\
                     learn_inner_lr = true\n";
     let adaptive = family().map(|name| (name, "")).chain([("promp", "inner_kl_coef = 0.5\ntarget_inner_kl = 0.01\n")]);
     for (algorithm, more) in adaptive {
         let settings = format!("{settings}{more}");
-        let steps = setup(algorithm, &[7], 1, &settings).batch() * 4;
-        let mut whole = Session::new(&device, &setup(algorithm, &[7], steps, &settings)).unwrap();
-        run(&mut whole);
-        let mut half = Session::new(&device, &setup(algorithm, &[7], steps, &settings)).unwrap();
-        for _ in 0..2 {
-            pollster::block_on(half.step()).unwrap();
-        }
-        let saved = pollster::block_on(half.snapshot(0)).unwrap();
-        let mut resumed = Session::restore(&device, &[&saved]).unwrap();
-        run(&mut resumed);
-        let bytes = |s: &Session| pollster::block_on(s.snapshot(0)).unwrap();
-        assert!(bytes(&whole) == bytes(&resumed), "{algorithm} {more}");
+        let request = training(algorithm, "point-corner").seeds(&[7]).set(&settings).batches(4);
+        resumes(&request, 2, &format!("{algorithm} {more}"));
     }
 }
 
@@ -86,10 +61,11 @@ fn the_weight_of_the_inner_kl_follows_its_target() {
     // A target far above the KL of such steps, one far below, and none.
     for (target, factor) in [("10.0", 0.5), ("1e-9", 2.0), ("0.0", 1.0)] {
         let settings = format!("{SMALL}inner_steps = 2\ninner_kl_coef = 0.25\ntarget_inner_kl = {target}\n");
-        let steps = setup("promp", &[1, 2], 1, &settings).batch() * 3;
-        let mut session = Session::new(&device, &setup("promp", &[1, 2], steps, &settings)).unwrap();
+        let steps = training("promp", "point-corner").seeds(&[1, 2]).steps(1).set(&settings).setup().batch() * 3;
+        let mut session =
+            training("promp", "point-corner").seeds(&[1, 2]).steps(steps).set(&settings).session_on(&device);
         for k in 0..3 {
-            for row in pollster::block_on(session.step()).unwrap() {
+            for row in wait(session.step()) {
                 let coef = row.iter().find(|(name, _)| name == "train/inner_kl_coef").map(|(_, value)| *value);
                 let expected = 0.25 * f64::powi(factor, k);
                 assert_eq!(coef, (factor != 1.0).then_some(expected), "target {target}, iteration {k}");
@@ -105,7 +81,7 @@ fn pieces(device: &Device, algorithm: &str, objective: Objective) -> Vec<(&'stat
     // The algorithms' defaults, whatever presets say: with a preset's settings E-MAML's loss is a difference of nearly
     // equal numbers.
     let defaults = format!("{SMALL}learn_inner_lr = false\ngae_lambda = 1.0\n");
-    let setup = setup(algorithm, &[1, 2], 1, &defaults);
+    let setup = training(algorithm, "point-corner").seeds(&[1, 2]).steps(1).set(&defaults).setup();
     let variant = Variant::ALL.into_iter().find(|variant| variant.name() == algorithm).unwrap();
     let config = &MamlConfig::of(variant).with(&setup.table()).unwrap();
     let learner = Learner::new(setup.env.spec(), config);
@@ -161,7 +137,7 @@ fn pieces(device: &Device, algorithm: &str, objective: Objective) -> Vec<(&'stat
     let inputs = [("collected", &collected), ("theta", &theta), ("v", &v), ("key", &key)];
     let out = program.run(&State::new(), &inputs, &[]).unwrap();
     let names = ["loss", "gradient", "KL", "gradient of the KL", "product with the KL's Hessian"];
-    names.map(|name| (name, pollster::block_on(device.read(out.get(name).unwrap())).unwrap())).to_vec()
+    names.map(|name| (name, wait(device.read(out.get(name).unwrap())))).to_vec()
 }
 
 /// Software adapters compile shaders for most of a minute per algorithm: [`outer_pieces`] and [`iterations`] are of few
@@ -204,18 +180,14 @@ fn an_iteration_of_all_others_on_the_gpu_is_that_of_the_cpu() {
 }
 
 fn iterations(algorithms: impl Iterator<Item = &'static str>) {
-    let gpu = gpu::device();
     for algorithm in algorithms {
-        let steps = setup(algorithm, &[1], 1, SMALL).batch();
-        let after = |device: &Device| {
-            let mut session = Session::new(device, &setup(algorithm, &[1, 2], steps, SMALL)).unwrap();
+        let Both { moved, apart, .. } = both(algorithm, distance, |device| {
+            let mut session =
+                training(algorithm, "point-corner").seeds(&[1, 2]).set(SMALL).batches(1).session_on(device);
             let first = theta(&session, 0);
-            run(&mut session);
-            (first, theta(&session, 0))
-        };
-        let ((first, on_gpu), (_, on_cpu)) = (after(&gpu), after(&Device::cpu(1)));
-        let (moved, apart) = (distance(&on_cpu, &first), distance(&on_gpu, &on_cpu));
-        println!("{algorithm}: parameters moved by {moved:e} and are {apart:e} apart");
+            finish(&mut session);
+            (first, theta(&session, 0), ())
+        });
         // Ten iterations of conjugate gradients multiply rounding by the condition of the Hessian. So their inputs are
         // compared above, and here only that the steps are alike: two unrelated steps are 1.4 times their length apart.
         let most = if matches!(algorithm, "maml-trpo" | "e-maml") { 0.5 * moved } else { 1e-5 };
@@ -229,14 +201,14 @@ fn promp_learns_to_adapt_and_an_untrained_policy_does_not() {
                     learn_inner_lr = true\nhidden = [32, 32]\n";
     let device = Device::cpu(2);
     let adapted = |steps: u64| {
-        let mut session = Session::new(&device, &setup("promp", &[5], steps, settings)).unwrap();
+        let mut session = training("promp", "point-corner").seeds(&[5]).steps(steps).set(settings).session_on(&device);
         if steps > 1 {
-            run(&mut session);
+            finish(&mut session);
         }
-        let bytes = pollster::block_on(session.policy_snapshot(0)).unwrap();
+        let bytes = wait(session.policy_snapshot(0));
         let policy = Evaluator::load(&device, &bytes).unwrap();
         let test = MetaTest { seed: 1, ..MetaTest::default() };
-        let adaptation = pollster::block_on(policy.adapt(test)).unwrap();
+        let adaptation = wait(policy.adapt(test));
         let mean = |k: usize| adaptation.stages[k].task_means().iter().sum::<f64>() / 40.0;
         (mean(0), mean(1))
     };

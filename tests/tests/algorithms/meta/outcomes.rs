@@ -6,14 +6,13 @@ use quickstudy_core::host::{HostEnv, IterativeExecutor, Wrapped};
 use quickstudy_core::meta::{AVERAGE, EpisodeOutcome, MetaEvaluator, Performance, TestSizes, TestTask};
 use quickstudy_core::play::{Amount, Keys, Play};
 use quickstudy_core::policy::How;
-use quickstudy_core::train::{Adaptation, Evaluator, Layer, MetaTest, Session, Setup};
+use quickstudy_core::train::{Adaptation, Evaluator, MetaTest, Session};
 use quickstudy_core::{Device, Program, State, Tensor};
+use quickstudy_tests::trainings::{training, training_on};
 
 fn policy(algorithm: &str, env: &str, text: &str) -> Evaluator {
     let device = Device::cpu(2);
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(text).unwrap() };
-    let setup = Setup::resolve(algorithm, builtin(env).unwrap(), &[3], Some(1), &[layer]).unwrap();
-    let session = Session::new(&device, &setup).unwrap();
+    let session = training(algorithm, env).steps(1).set(text).session_on(&device);
     Evaluator::load(&device, &pollster::block_on(session.policy_snapshot(0)).unwrap()).unwrap()
 }
 
@@ -111,9 +110,7 @@ fn each_way() -> [Evaluator; 3] {
     [("promp", "dark-room", GRADIENTS), ("rl2-ppo", "dark-room", MEMORY), ("pearl", "point-robot", BELIEF)].map(
         |(algorithm, env, text)| {
             let device = Device::cpu(2);
-            let layer = Layer { origin: "test".into(), settings: toml::from_str(text).unwrap() };
-            let setup = Setup::resolve(algorithm, builtin(env).unwrap(), &[3], Some(400), &[layer]).unwrap();
-            let mut session = Session::new(&device, &setup).unwrap();
+            let mut session = training(algorithm, env).steps(400).set(text).session_on(&device);
             let trained = pollster::block_on(session.evaluate(TEN)).unwrap();
             assert_eq!((trained.len(), trained[0].len()), (1, 50), "{algorithm}");
             Evaluator::load(&device, &pollster::block_on(session.policy_snapshot(0)).unwrap()).unwrap()
@@ -178,8 +175,7 @@ fn episodes_after_exploration_begin_with_the_same_memory() {
 fn a_memory_after_whole_episodes_is_the_one_that_a_trial_leaves() {
     let device = Device::cpu(1);
     let env = builtin("dark-room").unwrap();
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(MEMORY).unwrap() };
-    let setup = Setup::resolve("rl2-ppo", env.clone(), &[3], Some(1), &[layer]).unwrap();
+    let setup = training_on("rl2-ppo", env.clone()).steps(1).set(MEMORY).setup();
     let session = Session::new(&device, &setup).unwrap();
     let theta = pollster::block_on(session.parameters(0)).unwrap();
     let mut widths = Vec::new();

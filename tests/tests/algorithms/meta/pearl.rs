@@ -10,14 +10,11 @@ use quickstudy_core::meta::pearl::PearlNets;
 use quickstudy_core::meta::{Adaptive, MetaAlgorithm as _, Pearl, PearlConfig, Trial, try_adapting};
 use quickstudy_core::rng::{self, streams};
 use quickstudy_core::settings::Settings as _;
-use quickstudy_core::train::{Adaptation, Evaluator, Layer, MetaTest, Session, Setup, StageUnit};
+use quickstudy_core::train::{Adaptation, Evaluator, MetaTest, Session, StageUnit};
 use quickstudy_core::{DType, Device, Program, Result, State, Tensor};
-use quickstudy_tests::gpu;
+use quickstudy_tests::gpu::{Both, both};
+use quickstudy_tests::trainings::{finish, gap, restored, snapshots, training, training_on, wait};
 use toml::Table;
-
-fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
-    pollster::block_on(future).unwrap()
-}
 
 const SEEDS: [u64; 2] = [4, 1 << 35];
 
@@ -128,20 +125,15 @@ fn iterations_of_other_settings_on_the_gpu_are_near_those_of_the_cpu() {
 }
 
 fn iterations_on_the_gpu((env, options): (&str, &str)) {
-    let gpu = gpu::device();
     let (settings, env) = (small(options), builtin(env).unwrap());
-    let run = |device: &Device| {
+    let Both { moved, apart, read: [got, want] } = both(options, gap, |device| {
         let mut training = Training::new(device, fitted(&env, &settings, 4), &env, &SEEDS).unwrap();
         let theta = |training: &Training| wait(device.read(training.state().get("theta").unwrap()));
         let first = theta(&training);
         (0..4).for_each(|done| drop(wait(training.step(done, 4))));
         (first, theta(&training), wait(device.read_u32(training.state().get("memory_filled").unwrap())))
-    };
-    let (got, want) = (run(&gpu), run(&Device::cpu(1)));
-    assert_eq!(got.2, want.2, "{options}");
-    let distance = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
-    let (moved, apart) = (distance(&want.1, &want.0), distance(&got.1, &want.1));
-    println!("{options}: parameters moved by {moved:e} and are {apart:e} apart");
+    });
+    assert_eq!(got, want, "{options}");
     assert!(moved > 1e-3 && apart <= 0.05 * moved, "{options}: {apart:e} of {moved:e}");
 }
 
@@ -149,24 +141,18 @@ fn iterations_on_the_gpu((env, options): (&str, &str)) {
 fn sessions_resume_exactly_and_memories_grow_with_longer_runs() {
     let device = Device::cpu(1);
     for (env, options) in ALL {
-        let layer = Layer { origin: "test".into(), settings: small(options) };
-        let setup = |steps: u64| {
-            Setup::resolve("pearl", builtin(env).unwrap(), &SEEDS, Some(steps), std::slice::from_ref(&layer)).unwrap()
-        };
+        let setup = |steps: u64| training("pearl", env).seeds(&SEEDS).steps(steps).with(small(options)).setup();
         let pearl = fitted(&builtin(env).unwrap(), &small(options), 9);
         let [half, whole] = [pearl.planned(4), pearl.planned(8)];
-        let finish = |session: &mut Session| {
-            while !session.done() {
-                wait(session.step());
-            }
-            [0, 1].map(|index| wait(session.snapshot(index)))
+        let end = |session: &mut Session| {
+            finish(session);
+            snapshots(session)
         };
-        let want = finish(&mut Session::new(&device, &setup(whole)).unwrap());
-        let shorter = finish(&mut Session::new(&device, &setup(half)).unwrap());
-        let shorter: Vec<&[u8]> = shorter.iter().map(Vec::as_slice).collect();
-        let mut longer = Session::restore(&device, &shorter).unwrap();
+        let want = end(&mut Session::new(&device, &setup(whole)).unwrap());
+        let shorter = end(&mut Session::new(&device, &setup(half)).unwrap());
+        let mut longer = restored(None, &shorter);
         longer.set_steps(whole).unwrap();
-        assert!(finish(&mut longer) == want, "{options}");
+        assert!(end(&mut longer) == want, "{options}");
     }
 }
 
@@ -281,12 +267,8 @@ fn its_policy_adapts_the_same_in_a_program_and_on_the_host() {
 #[test]
 fn trained_policies_are_tested_in_programs_and_on_the_host() {
     let (device, env) = (Device::cpu(1), builtin("point-robot").unwrap());
-    let layer = Layer { origin: "test".into(), settings: small("") };
-    let setup = Setup::resolve("pearl", env.clone(), &[5], Some(400), &[layer]).unwrap();
-    let mut session = Session::new(&device, &setup).unwrap();
-    while !session.done() {
-        wait(session.step());
-    }
+    let mut session = training_on("pearl", env.clone()).seeds(&[5]).steps(400).with(small("")).session_on(&device);
+    finish(&mut session);
     let policy = Evaluator::load(&device, &wait(session.snapshot(0))).unwrap();
     let test = MetaTest { tasks: 5, episodes: Some(4), deterministic: false, ..MetaTest::default() };
     let in_program = wait(policy.adapt(test));
@@ -307,10 +289,8 @@ fn trained_policies_are_tested_in_programs_and_on_the_host() {
 
 #[test]
 fn what_cannot_work_is_refused_in_one_line_that_says_what_to_do() {
-    let problem = |env: &str, settings: &str, steps: u64| {
-        let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-        Setup::resolve("pearl", builtin(env).unwrap(), &[0], Some(steps), &[layer]).unwrap_err().to_string()
-    };
+    let problem =
+        |env: &str, settings: &str, steps: u64| training("pearl", env).seeds(&[0]).steps(steps).set(settings).refusal();
     let robot = |settings: &str| problem("point-robot", settings, 100_000);
     assert_eq!(robot("latent_dim = 0"), "latent_dim: 0 is not in 1 to 1024");
     let single = problem("pendulum", "", 100_000);
@@ -334,10 +314,8 @@ fn what_cannot_work_is_refused_in_one_line_that_says_what_to_do() {
          (num_initial_steps in whole episodes), are 6000 steps, and the run has 2000; lower train_tasks to 20, or make \
          at least 6001 steps"
     );
-    let fits = |settings: &str| {
-        let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-        Setup::resolve("pearl", builtin("point-robot").unwrap(), &[0], Some(2_000), &[layer]).map(|_| ())
-    };
+    let fits =
+        |settings: &str| training("pearl", "point-robot").seeds(&[0]).steps(2_000).set(settings).resolve().map(|_| ());
     assert_eq!(fits("train_tasks = 20\nnum_initial_steps = 60"), Ok(()));
     assert!(fits("train_tasks = 21\nnum_initial_steps = 60").is_err());
     let none = robot("num_steps_prior = 0\nnum_steps_posterior = 0");
@@ -347,8 +325,7 @@ fn what_cannot_work_is_refused_in_one_line_that_says_what_to_do() {
     let choices = problem("bandit", "", 100_000);
     assert!(choices.contains("takes choices"), "{choices}");
     let device = Device::cpu(1);
-    let layer = Layer { origin: "test".into(), settings: small("dense_rewards = true") };
-    let setup = Setup::resolve("pearl", builtin("point-robot").unwrap(), &[0], Some(400), &[layer]).unwrap();
+    let setup = training("pearl", "point-robot").seeds(&[0]).steps(400).with(small("dense_rewards = true")).setup();
     let dense = Session::new(&device, &setup).unwrap_err().to_string();
     assert_eq!(dense, "dense_rewards: `point-robot` has no other reward than the one that it pays; set it to false");
 }
@@ -356,9 +333,7 @@ fn what_cannot_work_is_refused_in_one_line_that_says_what_to_do() {
 #[test]
 fn the_spread_of_returns_is_of_the_episodes_that_were_collected() {
     let device = Device::cpu(1);
-    let layer = Layer { origin: "test".into(), settings: small("") };
-    let setup = Setup::resolve("pearl", builtin("point-robot").unwrap(), &[0], Some(400), &[layer]).unwrap();
-    let mut session = Session::new(&device, &setup).unwrap();
+    let mut session = training("pearl", "point-robot").seeds(&[0]).steps(400).with(small("")).session_on(&device);
     let row = wait(session.step()).remove(0);
     let of = |name: &str| row.iter().find(|(known, _)| *known == format!("rollout/{name}")).unwrap().1;
     assert_eq!(of("episodes"), 4.0);

@@ -10,29 +10,17 @@ use quickstudy_core::meta::rl2::{
 };
 use quickstudy_core::play::Amount;
 use quickstudy_core::policy::{Acting, MemoryConfig, RecurrentConfig};
-use quickstudy_core::train::{Evaluator, Layer, MetaTest, Session, Setup, StageUnit};
+use quickstudy_core::train::{Evaluator, MetaTest, StageUnit};
 use quickstudy_core::{DType, Device, Program, State, Tensor};
-use quickstudy_tests::gpu::{self, distance, theta};
+use quickstudy_tests::gpu::{Both, both};
+use quickstudy_tests::trainings::{distance, finish, resumes, snapshot, theta, training, value, wait};
 
 const VARIANTS: [&str; 2] = ["rl2-ppo", "rl2-trpo"];
 const SMALL: &str = "meta_batch = 8\nepisodes = 2\nunits = 12\n";
 
-fn setup(algorithm: &str, env: &str, seeds: &[u64], steps: u64, settings: &str) -> Setup {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    Setup::resolve(algorithm, builtin(env).unwrap(), seeds, Some(steps), &[layer]).unwrap()
-}
-
 fn units(units: usize) -> RecurrentConfig {
     let config = RecurrentConfig::default();
     RecurrentConfig { memory: MemoryConfig { units, ..config.memory }, ..config }
-}
-
-fn run(session: &mut Session) -> Vec<Vec<(String, f64)>> {
-    let mut last = Vec::new();
-    while !session.done() {
-        last = pollster::block_on(session.step()).unwrap();
-    }
-    last
 }
 
 /// Trials of an untrained policy, read back by name, `[T][M][width]` each.
@@ -72,12 +60,12 @@ impl Played {
         .unwrap();
         let theta = device.array(&[1, net.layout.len()], &net.layout.init([1, 2])).unwrap();
         let out = program.run(&State::new(), &[("theta", &theta)], &[]).unwrap();
-        let read = |(name, array): (&str, &_)| (name.to_owned(), pollster::block_on(device.read(array)).unwrap());
+        let read = |(name, array): (&str, &_)| (name.to_owned(), wait(device.read(array)));
         Played { steps, trials, arrays: out.iter().map(read).collect() }
     }
 
     fn get(&self, name: &str) -> &[f64] {
-        &self.arrays.iter().find(|(n, _)| n == name).unwrap().1
+        &self.arrays.iter().find(|(known, _)| known == name).unwrap().1
     }
 
     fn row(&self, name: &str, step: usize, trial: usize) -> &[f64] {
@@ -189,41 +177,26 @@ fn gradients_through_the_memory_are_those_of_differences() {
 fn both_variants_make_finite_iterations_and_seeds_do_not_depend_on_each_other() {
     let device = Device::cpu(2);
     for (algorithm, env) in [("rl2-ppo", "bandit"), ("rl2-ppo", "navigation"), ("rl2-trpo", "tabular-mdp")] {
-        let steps = setup(algorithm, env, &[1], 1, SMALL).batch() * 3;
-        let start = |seeds: &[u64]| Session::new(&device, &setup(algorithm, env, seeds, steps, SMALL)).unwrap();
+        let start = |seeds: &[u64]| training(algorithm, env).seeds(seeds).set(SMALL).batches(3).session_on(&device);
         let mut stacked = start(&[1, 2, 3]);
         let first = theta(&stacked, 1);
-        for (name, value) in run(&mut stacked).iter().flatten() {
+        for (name, value) in finish(&mut stacked).pop().unwrap().iter().flatten() {
             assert!(value.is_finite() || name.starts_with("eval/"), "{algorithm} {env}: {name} is {value}");
         }
         assert_ne!(theta(&stacked, 1), first, "{algorithm}: nothing was learnt");
         for (index, seed) in [1, 2, 3].into_iter().enumerate() {
             let mut alone = start(&[seed]);
-            run(&mut alone);
-            let bytes = |s: &Session, m: usize| pollster::block_on(s.snapshot(m)).unwrap();
-            assert!(bytes(&alone, 0) == bytes(&stacked, index), "{algorithm}: seed {seed} depends on others");
+            finish(&mut alone);
+            assert!(snapshot(&alone, 0) == snapshot(&stacked, index), "{algorithm}: seed {seed} depends on others");
         }
     }
 }
 
 #[test]
 fn resumed_training_is_that_without_a_stop() {
-    let device = Device::cpu(1);
     for algorithm in VARIANTS {
         let settings = format!("{SMALL}train_tasks = 5\ncarry_over = false\n");
-        let steps = setup(algorithm, "bandit", &[7], 1, &settings).batch() * 4;
-        let start = || Session::new(&device, &setup(algorithm, "bandit", &[7], steps, &settings)).unwrap();
-        let mut whole = start();
-        run(&mut whole);
-        let mut half = start();
-        for _ in 0..2 {
-            pollster::block_on(half.step()).unwrap();
-        }
-        let saved = pollster::block_on(half.snapshot(0)).unwrap();
-        let mut resumed = Session::restore(&device, &[&saved]).unwrap();
-        run(&mut resumed);
-        let bytes = |s: &Session| pollster::block_on(s.snapshot(0)).unwrap();
-        assert!(bytes(&whole) == bytes(&resumed), "{algorithm}");
+        resumes(&training(algorithm, "bandit").seeds(&[7]).set(&settings).batches(4), 2, algorithm);
     }
 }
 
@@ -241,17 +214,12 @@ fn an_iteration_of_a_trust_region_on_the_gpu_is_that_of_the_cpu() {
 }
 
 fn iteration_on_the_gpu(algorithm: &str, most: impl Fn(f64) -> f64) {
-    let gpu = gpu::device();
-    let steps = setup(algorithm, "bandit", &[1], 1, SMALL).batch();
-    let after = |device: &Device| {
-        let mut session = Session::new(device, &setup(algorithm, "bandit", &[1, 2], steps, SMALL)).unwrap();
+    let Both { moved, apart, .. } = both(algorithm, distance, |device| {
+        let mut session = training(algorithm, "bandit").seeds(&[1, 2]).set(SMALL).batches(1).session_on(device);
         let first = theta(&session, 0);
-        run(&mut session);
-        (first, theta(&session, 0))
-    };
-    let ((first, on_gpu), (_, on_cpu)) = (after(&gpu), after(&Device::cpu(1)));
-    let (moved, apart) = (distance(&on_cpu, &first), distance(&on_gpu, &on_cpu));
-    println!("{algorithm}: parameters moved by {moved:e} and are {apart:e} apart");
+        finish(&mut session);
+        (first, theta(&session, 0), ())
+    });
     assert!(moved > 0.0 && apart <= most(moved), "{algorithm}: {apart:e}");
 }
 
@@ -276,14 +244,14 @@ fn learns_to_explore<const N: usize>(all: [(&str, u64, &str); N]) {
     for (algorithm, steps, more) in all {
         let settings = format!("meta_batch = 128\nepisodes = 1\nunits = 24\n{more}");
         let trained = |steps: u64| {
-            let mut session = Session::new(&device, &setup(algorithm, "bandit", &[5], steps, &settings)).unwrap();
+            let mut session = training(algorithm, "bandit").seeds(&[5]).steps(steps).set(&settings).session_on(&device);
             if steps > 1 {
-                run(&mut session);
+                finish(&mut session);
             }
-            let bytes = pollster::block_on(session.policy_snapshot(0)).unwrap();
+            let bytes = wait(session.policy_snapshot(0));
             let policy = Evaluator::load(&device, &bytes).unwrap();
             let test = MetaTest { tasks: 1000, seed: 1, deterministic: false, ..MetaTest::default() };
-            let adaptation = pollster::block_on(policy.adapt(test)).unwrap();
+            let adaptation = wait(policy.adapt(test));
             assert_eq!(adaptation.unit, StageUnit::Steps(1));
             let mean = |k: usize| adaptation.stages[k].task_means().iter().sum::<f64>() / 1000.0;
             ((0..10).map(mean).sum::<f64>(), mean(0), mean(9))
@@ -300,8 +268,7 @@ fn learns_to_explore<const N: usize>(all: [(&str, u64, &str); N]) {
 #[test]
 fn entropy_in_the_rewards_needs_advantages_as_they_are() {
     let settings = "entropy_method = \"max\"\n";
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    let problem = Setup::resolve("rl2-ppo", builtin("bandit").unwrap(), &[0], Some(10), &[layer]).unwrap_err();
+    let problem = training("rl2-ppo", "bandit").seeds(&[0]).steps(10).set(settings).resolve().unwrap_err();
     assert!(problem.to_string().contains("advantage_centre"), "{problem}");
     let config = Rl2Config { entropy_method: EntropyMethod::Max, ..Rl2Config::default() };
     assert_eq!(config.advantage_centre, AdvantageCentre::All);
@@ -314,11 +281,11 @@ fn updates_stop_where_the_policy_has_moved_too_far() {
     let run = |seeds: &[u64], target_kl: f64| {
         let settings =
             format!("{SMALL}epochs = 10\nminibatches = 4\nlearning_rate = 0.01\ntarget_kl = {target_kl:?}\n");
-        let mut session = Session::new(&Device::cpu(1), &setup("rl2-ppo", "bandit", seeds, 6400, &settings)).unwrap();
-        let of = |row: &Vec<(String, f64)>, name: &str| row.iter().find(|(n, _)| n == name).unwrap().1;
+        let mut session = training("rl2-ppo", "bandit").seeds(seeds).steps(6400).set(&settings).session();
+        let of = |row: &Vec<(String, f64)>, name: &str| value(&row, name);
         let mut updates = vec![Vec::new(); seeds.len()];
         for _ in 0..4 {
-            let rows = pollster::block_on(session.step()).unwrap();
+            let rows = wait(session.step());
             updates.iter_mut().zip(&rows).for_each(|(all, row)| all.push(of(row, "train/updates")));
         }
         (updates, (0..seeds.len()).map(|seed| theta(&session, seed)).collect::<Vec<_>>())

@@ -13,9 +13,10 @@ use quickstudy_core::meta::{Adaptive, MetaAlgorithm, MetaEvaluator, MetaPolicy, 
 use quickstudy_core::play::Amount;
 use quickstudy_core::policy::{Acting, MemoryConfig, RecurrentConfig};
 use quickstudy_core::rng::Key;
-use quickstudy_core::train::{Evaluator, Layer, Session, Setup};
+use quickstudy_core::train::Evaluator;
 use quickstudy_core::{Array, Context, DType, Device, Program, Result, State, Tensor};
 use quickstudy_tests::panel::Panel;
+use quickstudy_tests::trainings::{training_on, wait};
 
 /// Tasks, environments of each, and episodes of a trial.
 const SIZES: [usize; 3] = [3, 2, 2];
@@ -26,7 +27,7 @@ fn sampler(env: &EnvDef, tasks: &[Vec<f64>], envs_per_task: usize) -> MetaSample
     let executor =
         IterativeExecutor::new(tasks.len(), envs_per_task, 0, |_| Ok(Box::new(Wrapped::new(env)) as _)).unwrap();
     let mut sampler = MetaSampler::episodes(Box::new(executor), 1);
-    pollster::block_on(sampler.set_tasks(tasks)).unwrap();
+    wait(sampler.set_tasks(tasks));
     sampler
 }
 
@@ -36,7 +37,7 @@ fn draw_tasks(env: &EnvDef, count: usize) -> Vec<Vec<f64>> {
 
 fn play(sampler: &mut MetaSampler, policy: &mut dyn MetaPolicy, episodes: usize, keys: &[Key]) -> Samples {
     sampler.quota = Quota::Episodes(episodes);
-    pollster::block_on(sampler.obtain(policy, keys)).unwrap()
+    wait(sampler.obtain(policy, keys))
 }
 
 fn adapt(policy: Box<dyn MetaPolicy>, samples: &Samples) -> Result<Box<dyn MetaPolicy>> {
@@ -58,7 +59,7 @@ struct Read(Vec<(String, Vec<f64>)>);
 
 impl Read {
     fn get(&self, name: &str) -> &[f64] {
-        &self.0.iter().find(|(n, _)| n == name).unwrap().1
+        &self.0.iter().find(|(known, _)| known == name).unwrap().1
     }
     /// The numbers of row `row` of `rows`.
     fn row(&self, name: &str, rows: usize, row: usize) -> &[f64] {
@@ -98,7 +99,7 @@ impl Subject {
         .unwrap();
         let inputs: Vec<_> = inputs.iter().copied().chain([("theta", &self.theta)]).collect();
         let out = program.run(&State::new(), &inputs, &[]).unwrap();
-        Read(out.iter().map(|(name, a)| (name.to_owned(), pollster::block_on(self.device.read(a)).unwrap())).collect())
+        Read(out.iter().map(|(name, a)| (name.to_owned(), wait(self.device.read(a)))).collect())
     }
 
     /// The trials of equal keys on the device, with rows `[T, M, E]`.
@@ -133,7 +134,7 @@ impl Subject {
     fn explore(&self, sampler: &mut MetaSampler) -> (Box<dyn MetaPolicy>, Samples) {
         let mut algorithm = self.adaptive();
         let fleet = sampler.executor().fleet().clone();
-        let mut policy = pollster::block_on(algorithm.exploration_policy(&fleet)).unwrap();
+        let mut policy = wait(algorithm.exploration_policy(&fleet));
         let samples = play(sampler, &mut *policy, SIZES[2], &KEYS);
         (policy, samples)
     }
@@ -289,26 +290,25 @@ fn a_trained_policy_is_better_after_exploring_and_an_untrained_one_is_not() {
     let test_tasks: Vec<TestTask> = tasks.iter().map(|p| TestTask { name: None, parameters: p.clone() }).collect();
     let policy = |steps: u64| {
         let settings = "meta_batch = 64\nepisodes = 2\nunits = 24\nlearning_rate = 5e-3\ngae_lambda = 0.3\n";
-        let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-        let setup = Setup::resolve("rl2-ppo", env.clone(), &[5], Some(steps), &[layer]).unwrap();
-        let mut session = Session::new(&device, &setup).unwrap();
+        let mut session =
+            training_on("rl2-ppo", env.clone()).seeds(&[5]).steps(steps).set(settings).session_on(&device);
         while steps > 1 && !session.done() {
-            pollster::block_on(session.step()).unwrap();
+            wait(session.step());
         }
-        Evaluator::load(&device, &pollster::block_on(session.policy_snapshot(0)).unwrap()).unwrap()
+        Evaluator::load(&device, &wait(session.policy_snapshot(0))).unwrap()
     };
     let measure = |policy: &Evaluator| {
         let mut algorithm = policy.meta_algorithm().unwrap();
         let mut first = sampler(&env, &tasks, 1);
         let fleet = first.executor().fleet().clone();
-        let mut exploring = pollster::block_on(algorithm.exploration_policy(&fleet)).unwrap();
+        let mut exploring = wait(algorithm.exploration_policy(&fleet));
         let keys: Vec<Key> = (0..1000).map(|i| [i, 1]).collect();
         let explored = play(&mut first, &mut *exploring, 1, &keys);
         let mean = explored.paths().map(|path| path.discounted_return(1.0)).sum::<f64>() / 1000.0;
         let executor = IterativeExecutor::new(1000, 1, 0, |_| Ok(Box::new(Wrapped::new(&env)) as _)).unwrap();
         let mut evaluator = MetaEvaluator::new(Box::new(executor));
         evaluator.n_exploration_eps = 1;
-        let rows = pollster::block_on(evaluator.evaluate(&mut algorithm, &test_tasks, [3, 4])).unwrap();
+        let rows = wait(evaluator.evaluate(&mut algorithm, &test_tasks, [3, 4]));
         let get = |name: &str| rows.iter().find(|(n, _)| *n == format!("MetaTest/Average/{name}")).unwrap().1;
         assert_eq!(get("NumEpisodes"), 1000.0);
         (mean, get("AverageReturn"))

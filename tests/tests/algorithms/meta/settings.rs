@@ -1,40 +1,19 @@
 //! Settings of MAML's family and of RL² that change a part of the update: each changes that part and nothing else.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy_core::env::builtin;
-use quickstudy_core::train::{Evaluator, Layer, MetaTest, Row, Session, Setup};
-use quickstudy_core::{Device, Error};
-use quickstudy_tests::gpu::{distance, theta};
+use quickstudy_core::Device;
+use quickstudy_core::train::{Evaluator, MetaTest, Row};
+use quickstudy_tests::trainings::{distance, finish, theta, training, value, wait};
 
 const MAML: &str =
     "meta_batch = 3\nrollouts = 4\nhorizon = 12\nhidden = [16]\nlog_std_init = -1.25\nlearn_inner_lr = false\n";
 const RL2: &str = "meta_batch = 8\nepisodes = 2\nunits = 12\nlog_std_init = -1.25\n";
 
-fn session(algorithm: &str, env: &str, iterations: u64, settings: &str) -> Result<Session, Error> {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    let setup =
-        |steps| Setup::resolve(algorithm, builtin(env).unwrap(), &[3], Some(steps), std::slice::from_ref(&layer));
-    let steps = setup(1)?.batch() * iterations;
-    Session::new(&Device::cpu(1), &setup(steps)?)
-}
-
-fn run(session: &mut Session) -> Vec<Row> {
-    let mut rows = Vec::new();
-    while !session.done() {
-        rows.push(pollster::block_on(session.step()).unwrap().remove(0));
-    }
-    rows
-}
-
-fn value(row: &Row, name: &str) -> f64 {
-    row.iter().find(|(key, _)| key == name).unwrap_or_else(|| panic!("{name}: {row:?}")).1
-}
-
 /// Trains for some iterations. Returns the parameters before and after, and the metrics.
 fn trained(algorithm: &str, env: &str, iterations: u64, settings: &str) -> (Vec<f64>, Vec<f64>, Vec<Row>) {
-    let mut session = session(algorithm, env, iterations, settings).unwrap();
+    let mut session = training(algorithm, env).set(settings).batches(iterations).session();
     let first = theta(&session, 0);
-    let rows = run(&mut session);
+    let rows = finish(&mut session).into_iter().map(|mut rows| rows.remove(0)).collect();
     (first, theta(&session, 0), rows)
 }
 
@@ -64,7 +43,7 @@ fn a_deviation_that_is_not_learned_stays_as_it_began_and_all_else_moves() {
         }
     }
     for algorithm in ["promp", "rl2-ppo"] {
-        let error = session(algorithm, "bandit", 1, "learn_std = false\n").unwrap_err().to_string();
+        let error = training(algorithm, "bandit").set("learn_std = false\n").batches(1).refusal();
         assert!(error.starts_with("learn_std: ") && error.contains("choices"), "{error}");
     }
 }
@@ -105,7 +84,10 @@ fn passes_end_where_the_loss_has_settled() {
     let (_, settled, rows_once) = with("tolerance = 1e9\n");
     assert!(distance(&once, &settled) < 1e-5 && distance(&once, &all) > 1e-3);
     assert!(value(&rows_once[0], "train/grad_norm") > 0.0 && rows.len() == 2);
-    let error = session("rl2-ppo", "bandit", 1, &format!("{settings}tolerance = 1e-3\ntarget_kl = 0.1\n"));
+    let error = training("rl2-ppo", "bandit")
+        .set(&format!("{settings}tolerance = 1e-3\ntarget_kl = 0.1\n"))
+        .batches(1)
+        .resolve();
     assert!(error.unwrap_err().to_string().starts_with("tolerance: "));
 }
 
@@ -158,11 +140,11 @@ fn the_outer_losses_that_settings_choose_learn_to_adapt() {
     ] {
         let adapted = |iterations: u64| {
             let settings = format!("{NAVIGATION}{setting}");
-            let mut session = session(algorithm, "point-corner", iterations, &settings).unwrap();
-            run(&mut session);
-            let bytes = pollster::block_on(session.policy_snapshot(0)).unwrap();
+            let mut session = training(algorithm, "point-corner").set(&settings).batches(iterations).session();
+            finish(&mut session);
+            let bytes = wait(session.policy_snapshot(0));
             let policy = Evaluator::load(&device, &bytes).unwrap();
-            let adaptation = pollster::block_on(policy.adapt(MetaTest { seed: 1, ..MetaTest::default() })).unwrap();
+            let adaptation = wait(policy.adapt(MetaTest { seed: 1, ..MetaTest::default() }));
             let mean = |k: usize| adaptation.stages[k].task_means().iter().sum::<f64>() / 40.0;
             (mean(0), mean(1))
         };

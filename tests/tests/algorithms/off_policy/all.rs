@@ -8,10 +8,11 @@ use quickstudy_core::algo::deterministic::{smoothed, target};
 use quickstudy_core::algo::{Algorithm, AlgorithmDef, Training};
 use quickstudy_core::env::{EnvDef, builtin};
 use quickstudy_core::host::{HostEnv, IterativeExecutor, Wrapped};
-use quickstudy_core::train::{ALGORITHMS, Episode, Evaluator, Layer, Session, Setup, Viewer};
+use quickstudy_core::train::{ALGORITHMS, Episode, Evaluator, Session, Viewer};
 use quickstudy_core::{Device, Program, Result, State, Tensor};
 use quickstudy_tests::every::replaying;
-use quickstudy_tests::gpu;
+use quickstudy_tests::gpu::{Both, both};
+use quickstudy_tests::trainings::{finish, gap, restored, snapshots, training};
 use toml::Table;
 
 pub(super) fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
@@ -161,27 +162,21 @@ fn a_seed_trains_alone_as_it_does_beside_others() {
 fn sessions_resume_exactly_and_memories_grow_with_longer_runs() {
     let device = Device::cpu(1);
     for (name, env, options) in all() {
-        let layer = Layer { origin: "test".into(), settings: small(options) };
-        let setup = |steps: u64| {
-            Setup::resolve(name, builtin(env).unwrap(), &SEEDS, Some(steps), std::slice::from_ref(&layer)).unwrap()
-        };
-        let finish = |session: &mut Session| {
-            while !session.done() {
-                wait(session.step());
-            }
-            [0, 1].map(|index| wait(session.snapshot(index)))
+        let setup = |steps: u64| training(name, env).seeds(&SEEDS).steps(steps).with(small(options)).setup();
+        let end = |session: &mut Session| {
+            finish(session);
+            snapshots(session)
         };
         // Schedules go by the length of the run, so the shorter one is the longer one cut off.
-        let want = finish(&mut Session::new(&device, &setup(240)).unwrap());
+        let want = end(&mut Session::new(&device, &setup(240)).unwrap());
         let mut first = Session::new(&device, &setup(240)).unwrap();
         wait(first.step());
         wait(first.step());
         first.set_steps(160).unwrap();
         let half = [0, 1].map(|index| wait(first.snapshot(index)));
-        let half: Vec<&[u8]> = half.iter().map(Vec::as_slice).collect();
-        let mut longer = Session::restore(&device, &half).unwrap();
+        let mut longer = restored(None, &half);
         longer.set_steps(240).unwrap();
-        assert!(finish(&mut longer) == want, "{name} {options}");
+        assert!(end(&mut longer) == want, "{name} {options}");
     }
 }
 
@@ -189,9 +184,7 @@ fn sessions_resume_exactly_and_memories_grow_with_longer_runs() {
 fn trained_policies_play_with_exploration_and_without_on_devices_on_the_host_and_in_viewers() {
     let device = Device::cpu(1);
     for (name, env, options) in all() {
-        let layer = Layer { origin: "test".into(), settings: small(options) };
-        let setup = Setup::resolve(name, builtin(env).unwrap(), &SEEDS[..1], Some(160), &[layer]).unwrap();
-        let mut session = Session::new(&device, &setup).unwrap();
+        let mut session = training(name, env).seeds(&SEEDS[..1]).steps(160).with(small(options)).session_on(&device);
         wait(session.step());
         let mut policy = Evaluator::load(&device, &wait(session.snapshot(0))).unwrap();
         let env = builtin(env).unwrap();
@@ -267,22 +260,17 @@ fn iterations_on_the_gpu_are_near_those_of_the_cpu() {
 }
 
 fn iterations_on_the_gpu(options: &[usize]) {
-    let gpu = gpu::device();
     for (name, env, options) in options.iter().map(|i| OPTIONS[*i]) {
         let (mut settings, env) = (small(options), builtin(env).unwrap());
         settings.extend(table("learning_starts = 12\niteration_steps = 12\nenvs = 1"));
-        let after = |device: &Device| {
+        let Both { moved, apart, .. } = both(&format!("{name} on {}", env.spec().name), gap, |device| {
             let algorithm = fitted(name, &env, &settings, 24);
             let mut training = Training::new(device, algorithm, &env, &SEEDS).unwrap();
             let read = |training: &Training| wait(device.read(training.state().get("theta").unwrap()));
             let first = read(&training);
             (0..2).for_each(|done| drop(wait(training.step(done, 2))));
-            (first, read(&training))
-        };
-        let ((first, on_gpu), (_, on_cpu)) = (after(&gpu), after(&Device::cpu(1)));
-        let distance = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
-        let (moved, apart) = (distance(&on_cpu, &first), distance(&on_gpu, &on_cpu));
-        println!("{name} on {}: parameters moved by {moved:e} and are {apart:e} apart", env.spec().name);
+            (first, read(&training), ())
+        });
         assert!(moved > 1e-4 && apart <= 0.05 * moved, "{name} {options}: {apart:e} of {moved:e}");
     }
 }
@@ -320,9 +308,7 @@ fn what_does_not_fit_is_said_before_training() {
         ("ddpg", "pendulum", "noise = \"none\"", ["noise: ", "ornstein_uhlenbeck"]),
         ("sac", "bandit:arms=2", "target_entropy_share = 2.0", ["target_entropy_share: ", "0 to 1"]),
     ] {
-        let layer = Layer { origin: "test".into(), settings: table(text) };
-        let message =
-            Setup::resolve(name, builtin(env).unwrap(), &[0], Some(10_000), &[layer]).unwrap_err().to_string();
+        let message = training(name, env).seeds(&[0]).steps(10_000).with(table(text)).refusal();
         assert!(parts.iter().all(|part| message.contains(part)), "{name} on {env}: {message}");
     }
 }

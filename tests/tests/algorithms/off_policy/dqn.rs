@@ -12,13 +12,10 @@ use quickstudy_core::host::{HostEnv, IterativeExecutor, Wrapped};
 use quickstudy_core::learn::PolyakConfig;
 use quickstudy_core::optim::AdamConfig;
 use quickstudy_core::policy::LayersConfig;
-use quickstudy_core::train::{Evaluator, Layer, Session, Setup};
+use quickstudy_core::train::{Evaluator, Session};
 use quickstudy_core::{Device, Result};
+use quickstudy_tests::trainings::{training, wait};
 use quickstudy_tests::turned::Turned;
-
-fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
-    pollster::block_on(future).unwrap()
-}
 
 const SEEDS: [u64; 2] = [0, 1];
 
@@ -160,8 +157,7 @@ fn epsilon_falls_on_a_line_and_policies_are_evaluated_without_it() {
     for (done, want) in [(0, 0.8), (25, 0.5), (50, 0.2), (99, 0.2)] {
         assert!((epsilon(done) - want).abs() < 1e-12, "{done}: {}", epsilon(done));
     }
-    let layer = Layer { origin: "test".into(), settings: toml::from_str("hidden = [8]\nlearning_starts = 0").unwrap() };
-    let setup = Setup::resolve("dqn", builtin("cartpole").unwrap(), &[0], Some(512), &[layer]).unwrap();
+    let setup = training("dqn", "cartpole").seeds(&[0]).steps(512).set("hidden = [8]\nlearning_starts = 0").setup();
     let device = Device::cpu(1);
     let mut session = Session::new(&device, &setup).unwrap();
     wait(session.step());
@@ -179,8 +175,7 @@ fn what_does_not_fit_is_said_before_training() {
         ("cartpole", "epsilon_final = 2.0", ["epsilon_final: ", "0 to 1"]),
         ("cartpole", "target_update_interval = 0", ["target_update_interval: ", "0 is not in 1"]),
     ] {
-        let layer = Layer { origin: "test".into(), settings: toml::from_str(text).unwrap() };
-        let message = Setup::resolve("dqn", builtin(env).unwrap(), &[0], None, &[layer]).unwrap_err().to_string();
+        let message = training("dqn", env).seeds(&[0]).set(text).refusal();
         assert!(parts.iter().all(|part| message.contains(part)), "{message}");
     }
 }

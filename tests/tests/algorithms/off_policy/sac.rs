@@ -13,14 +13,11 @@ use quickstudy_core::learn::PolyakConfig;
 use quickstudy_core::optim::AdamConfig;
 use quickstudy_core::policy::LayersConfig;
 use quickstudy_core::replay::Transitions;
-use quickstudy_core::train::{Evaluator, Layer, Session, Setup};
+use quickstudy_core::train::{Evaluator, Session};
 use quickstudy_core::{Device, Result};
-use quickstudy_tests::gpu;
+use quickstudy_tests::gpu::{Both, both};
+use quickstudy_tests::trainings::{finish, gap, restored, snapshots, training, wait};
 use quickstudy_tests::turned::Turned;
-
-fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
-    pollster::block_on(future).unwrap()
-}
 
 fn config() -> SacConfig {
     let base = SacConfig::default();
@@ -178,40 +175,32 @@ fn targets_follow_the_critics_by_tau() {
 
 const SMALL: &str = "batch_size = 16\nhidden = [8]\nlearning_starts = 100";
 
-fn setup(steps: u64) -> Setup {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(SMALL).unwrap() };
-    Setup::resolve("sac", builtin("pendulum").unwrap(), &SEEDS, Some(steps), &[layer]).unwrap()
-}
-
 #[test]
 fn a_session_resumes_exactly_and_its_memory_grows_with_a_longer_run() {
     let device = Device::cpu(1);
-    let finish = |session: &mut Session| {
-        while !session.done() {
-            wait(session.step());
-        }
-        [0, 1].map(|index| wait(session.snapshot(index)))
+    let end = |session: &mut Session| {
+        finish(session);
+        snapshots(session)
     };
-    let mut whole = Session::new(&device, &setup(800)).unwrap();
-    let want = finish(&mut whole);
+    let mut whole = training("sac", "pendulum").seeds(&SEEDS).steps(800).set(SMALL).session_on(&device);
+    let want = end(&mut whole);
 
-    let mut first = Session::new(&device, &setup(400)).unwrap();
+    let mut first = training("sac", "pendulum").seeds(&SEEDS).steps(400).set(SMALL).session_on(&device);
     wait(first.step());
-    let begun = [0, 1].map(|index| wait(first.snapshot(index)));
+    let begun = snapshots(&first);
     // In the middle of the warm-up, in training, and at the end, where the memory is full.
-    let half = finish(&mut first);
+    let half = end(&mut first);
     for snapshots in [&begun, &half] {
-        let snapshots: Vec<&[u8]> = snapshots.iter().map(Vec::as_slice).collect();
-        let mut longer = Session::restore(&device, &snapshots).unwrap();
+        let mut longer = restored(None, &snapshots);
         longer.set_steps(800).unwrap();
-        assert!(finish(&mut longer) == want);
+        assert!(end(&mut longer) == want);
     }
     first.set_steps(800).unwrap();
-    assert!(finish(&mut first) == want);
+    assert!(end(&mut first) == want);
     // A run cannot be asked for fewer steps than it has made.
     let fewer = first.set_steps(100).unwrap_err().to_string();
     assert_eq!(fewer, "steps: 800 are made already, so 100 in all cannot be");
-    assert!(finish(&mut first) == want);
+    assert!(end(&mut first) == want);
 
     let policy = wait(whole.policy_snapshot(0));
     let episodes = wait(Evaluator::load(&device, &policy).unwrap().evaluate(3, 1, true));
@@ -221,8 +210,7 @@ fn a_session_resumes_exactly_and_its_memory_grows_with_a_longer_run() {
 #[test]
 fn what_does_not_fit_is_said_before_training() {
     let problem = |env: &str, steps: u64, text: &str| {
-        let layer = Layer { origin: "test".into(), settings: toml::from_str(text).unwrap() };
-        let setup = Setup::resolve("sac", builtin(env).unwrap(), &[0], Some(steps), &[layer]);
+        let setup = training("sac", env).seeds(&[0]).steps(steps).set(text).resolve();
         setup.unwrap_err().to_string()
     };
     for (env, steps, text, parts) in [
@@ -244,13 +232,7 @@ fn what_does_not_fit_is_said_before_training() {
         assert!(parts.iter().all(|part| message.contains(part)), "{message}");
     }
     // A memory of half a billion numbers and its copies do not fit into a gigabyte.
-    let setup = Setup::resolve(
-        "sac",
-        builtin("pendulum").unwrap(),
-        &[0],
-        Some(16_000_000),
-        &[Layer { origin: "test".into(), settings: toml::from_str("memory_size = 16000000").unwrap() }],
-    );
+    let setup = training("sac", "pendulum").seeds(&[0]).steps(16_000_000).set("memory_size = 16000000").resolve();
     let need = Session::memory(&Device::cpu(1), &setup.unwrap()).unwrap();
     assert!(need > 4 * 9 * 16_000_000, "{need}");
 }
@@ -258,22 +240,17 @@ fn what_does_not_fit_is_said_before_training() {
 #[test]
 #[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn an_iteration_on_the_gpu_is_near_that_of_the_cpu() {
-    let gpu = gpu::device();
     let env = builtin("pendulum").unwrap();
     let small = Replay { batch_size: 16, iteration_steps: 20, learning_starts: 20, ..config().replay };
     let config = SacConfig { replay: small, net: LayersConfig { hidden: vec![16], ..config().net }, ..config() };
-    let after = |device: &Device| {
+    let Both { moved, apart, read: [memory, same] } = both("sac", gap, |device| {
         let sac = fitted(env.spec(), &config, false, 40);
         let mut training = Training::new(device, sac, &env, &SEEDS).unwrap();
         let read = |training: &Training, name: &str| wait(device.read(training.state().get(name).unwrap()));
         let first = read(&training, "theta");
         (0..2).for_each(|done| drop(wait(training.step(done, 2))));
         (first, read(&training, "theta"), read(&training, "memory"))
-    };
-    let ((first, on_gpu, memory), (_, on_cpu, same)) = (after(&gpu), after(&Device::cpu(1)));
-    let distance = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
-    let (moved, apart) = (distance(&on_cpu, &first), distance(&on_gpu, &on_cpu));
-    println!("parameters moved by {moved:e} and are {apart:e} apart");
+    });
     assert!(moved > 1e-3 && apart <= 0.05 * moved, "{apart:e} of {moved:e}");
     assert!(memory.iter().zip(&same).all(|(a, b)| (a - b).abs() < 1e-2 * (1.0 + b.abs())));
 }

@@ -4,7 +4,8 @@
 use quickstudy_core::Device;
 use quickstudy_core::algo::Training;
 use quickstudy_core::env::builtin;
-use quickstudy_core::train::{Evaluator, Layer, Session, Setup};
+use quickstudy_core::train::Evaluator;
+use quickstudy_tests::trainings::{steps, training};
 
 use super::all::{SEEDS, all, fitted, small, table, wait};
 
@@ -92,10 +93,8 @@ fn updates_see_observations_by_the_statistics_after_their_pass() {
 fn a_policy_alone_acts_by_its_statistics_as_the_whole_state_does() {
     let device = Device::cpu(1);
     for (name, env, options) in all().into_iter().filter(|(.., options)| options.contains("normalise")) {
-        let layer = Layer { origin: "test".into(), settings: small(options) };
-        let setup = Setup::resolve(name, builtin(env).unwrap(), &SEEDS[..1], Some(160), &[layer]).unwrap();
-        let mut session = Session::new(&device, &setup).unwrap();
-        (0..3).for_each(|_| drop(wait(session.step())));
+        let mut session = training(name, env).seeds(&SEEDS[..1]).steps(160).with(small(options)).session_on(&device);
+        steps(&mut session, 3);
         let returns = |snapshot: Vec<u8>| {
             let mut policy = Evaluator::load(&device, &snapshot).unwrap();
             let episodes = wait(policy.evaluate(4, 7, true));

@@ -10,24 +10,16 @@ use quickstudy_core::algo::{Algorithm, DqnConfig, Metrics, Training, dqn};
 use quickstudy_core::env::{EnvDef, builtin};
 use quickstudy_core::host::{HostEnv, IterativeExecutor, TaskPerEpisode, Wrapped};
 use quickstudy_core::settings::Settings as _;
-use quickstudy_core::train::{Layer, Row, Session, Setup};
+use quickstudy_core::train::Session;
 use quickstudy_core::{Device, Result};
-use quickstudy_tests::gpu;
+use quickstudy_tests::gpu::{Both, both};
+use quickstudy_tests::trainings::{distance, theta, training, value};
 use quickstudy_tests::turned::Turned;
 
 use super::noted::{Note, Noted, Notes};
 
 const SEEDS: [u64; 2] = [5, 1 << 33];
 const SMALL: &str = "hidden = [8]\nbatch_size = 8\nlearning_starts = 60\n";
-
-fn resolve(algorithm: &str, env: &str, seeds: &[u64], steps: u64, settings: &str) -> Result<Setup> {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    Setup::resolve(algorithm, builtin(env).unwrap(), seeds, Some(steps), &[layer])
-}
-
-fn value(row: &Row, name: &str) -> f64 {
-    row.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name} in {row:?}")).1
-}
 
 /// The steps of an environment's whole episodes, until there are enough episodes and steps.
 fn counted(notes: &[Note], episodes: usize, steps: usize) -> &[Note] {
@@ -52,7 +44,11 @@ fn a_memory_has_all_steps_that_count_in_their_order() {
         ("min_rollouts = 1\nmin_steps = 90\nenvs = 2\nn_step = 2\nmemory_size = 233", 2, [1, 45], 30),
     ] {
         let env = builtin("cartpole:time_limit=30").unwrap();
-        let setup = resolve("dqn", "cartpole:time_limit=30", &SEEDS, 2000, &format!("{SMALL}{settings}")).unwrap();
+        let setup = training("dqn", "cartpole:time_limit=30")
+            .seeds(&SEEDS)
+            .steps(2000)
+            .set(&format!("{SMALL}{settings}"))
+            .setup();
         let fitted = setup.fitted().clone();
         let notes: Vec<Notes> = (0..2 * envs).map(|_| Arc::default()).collect();
         let mut made = notes.iter();
@@ -110,7 +106,8 @@ fn an_iteration_has_as_many_episodes_and_steps_as_asked_for() {
                 "{SMALL}envs = 2\nmin_rollouts = {rollouts}\nmin_steps = {least}\ntrain_freq = 7\niteration_steps = 3\n\
                  warm_up = \"policy\"\n"
             );
-            let setup = resolve(algorithm, &format!("{env}:time_limit=50"), &[1, 2], 4000, &settings).unwrap();
+            let setup =
+                training(algorithm, &format!("{env}:time_limit=50")).seeds(&[1, 2]).steps(4000).set(&settings).setup();
             let mut session = Session::new(&Device::cpu(1), &setup).unwrap();
             let mut made = 0.0;
             for iteration in 1..5 {
@@ -146,7 +143,7 @@ fn tasks_are_those_of_episodes_on_the_host_too() {
     for (algorithm, name) in [("sac", "point-corner"), ("dqn", "bandit"), ("td3", "point-corner")] {
         let env = builtin(name).unwrap();
         let settings = format!("{SMALL}envs = 3\nmin_rollouts = 5\ngradient_steps = 3\n");
-        let setup = resolve(algorithm, name, &SEEDS, 2000, &settings).unwrap();
+        let setup = training(algorithm, name).seeds(&SEEDS).steps(2000).set(&settings).setup();
         let fitted: Rc<dyn Algorithm> = setup.fitted().clone();
         let mut inside = Training::new(&device, fitted.clone(), &env, &SEEDS).unwrap();
         let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(TaskPerEpisode::new(Wrapped::new(&env)))) };
@@ -178,7 +175,7 @@ fn td3s_policy_moves_at_each_second_update_of_the_run() {
             "hidden = [8]\nbatch_size = 8\nlearning_starts = 12\nmin_rollouts = 1\npolicy_delay = {delay}\n\
              gradient_steps = {updates}"
         );
-        let setup = resolve("td3", "pendulum:time_limit=5", &SEEDS[..1], 200, &text).unwrap();
+        let setup = training("td3", "pendulum:time_limit=5").seeds(&SEEDS[..1]).steps(200).set(&text).setup();
         let fitted = setup.fitted().clone();
         let warm_up = (0..).find(|done| fitted.stage(*done) == 1).unwrap();
         assert_eq!(warm_up, 3, "twelve steps in episodes of five");
@@ -200,7 +197,6 @@ fn td3s_policy_moves_at_each_second_update_of_the_run() {
 #[test]
 #[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn iterations_on_the_gpu_are_near_those_of_the_cpu() {
-    let gpu = gpu::device();
     for (algorithm, env, more) in [
         ("dqn", "cartpole:time_limit=12", "n_step = 3\nprioritised = true\ntarget_update_interval = 2"),
         ("ddpg", "pendulum:time_limit=12", "noise = \"ornstein_uhlenbeck\"\nwarm_up = \"policy\""),
@@ -211,17 +207,14 @@ fn iterations_on_the_gpu_are_near_those_of_the_cpu() {
         let settings = format!(
             "hidden = [8]\nbatch_size = 8\nlearning_starts = 12\nmin_rollouts = 3\nenvs = 2\ngradient_steps = 3\n{more}"
         );
-        let after = |device: &Device| {
-            let setup = resolve(algorithm, env, &[1, 2], 3000, &settings).unwrap();
-            let mut session = Session::new(device, &setup).unwrap();
-            let first = gpu::theta(&session, 0);
-            (0..2).for_each(|_| drop(session.step_blocking().unwrap()));
-            (first, gpu::theta(&session, 0), session.steps_made(0))
-        };
-        let ((first, on_gpu, made), (_, on_cpu, expected)) = (after(&gpu), after(&Device::cpu(1)));
+        let Both { moved, apart, read: [made, expected] } =
+            both(&format!("{algorithm} on {env}"), distance, |device| {
+                let mut session = training(algorithm, env).seeds(&[1, 2]).steps(3000).set(&settings).session_on(device);
+                let first = theta(&session, 0);
+                (0..2).for_each(|_| drop(session.step_blocking().unwrap()));
+                (first, theta(&session, 0), session.steps_made(0))
+            });
         assert_eq!(made, expected, "{algorithm}");
-        let (moved, apart) = (gpu::distance(&on_cpu, &first), gpu::distance(&on_gpu, &on_cpu));
-        println!("{algorithm} on {env}: parameters moved by {moved:e} and are {apart:e} apart");
         assert!(moved > 1e-4 && apart <= 0.05 * moved, "{algorithm}: {apart:e} of {moved:e}");
     }
 }
@@ -264,7 +257,7 @@ fn dqn_learns_cartpole_by_whole_episodes_and_does_not_when_its_gradient_is_turne
 #[test]
 fn memory_is_taken_for_the_longest_episodes() {
     let rows = |steps: u64, settings: &str| {
-        let setup = resolve("sac", "pendulum", &[0], steps, &format!("{SMALL}{settings}")).unwrap();
+        let setup = training("sac", "pendulum").seeds(&[0]).steps(steps).set(&format!("{SMALL}{settings}")).setup();
         let entries = setup.fitted().entries(None);
         entries.iter().find(|entry| entry.name == "memory").unwrap().shape[0]
     };
@@ -276,8 +269,11 @@ fn memory_is_taken_for_the_longest_episodes() {
     let device = Device::cpu(1);
     let bytes = |algorithm: &str, settings: &str| {
         let env = if algorithm == "dqn" { "cartpole" } else { "pendulum" };
-        let setup =
-            resolve(algorithm, env, &SEEDS, 40_000, &format!("{SMALL}memory_size = 40000\n{settings}")).unwrap();
+        let setup = training(algorithm, env)
+            .seeds(&SEEDS)
+            .steps(40_000)
+            .set(&format!("{SMALL}memory_size = 40000\n{settings}"))
+            .setup();
         Session::memory(&device, &setup).unwrap()
     };
     for algorithm in ["dqn", "sac"] {
@@ -289,14 +285,11 @@ fn memory_is_taken_for_the_longest_episodes() {
             let [more, less] = [more, less].map(|settings| bytes(algorithm, settings));
             assert!(less < more, "{algorithm}: {less} bytes with half, {more} before");
         }
-        let setup = resolve(
-            algorithm,
-            if algorithm == "dqn" { "cartpole" } else { "pendulum" },
-            &[0],
-            40_000,
-            "min_rollouts = 4\nmin_steps = 9",
-        )
-        .unwrap();
+        let setup = training(algorithm, if algorithm == "dqn" { "cartpole" } else { "pendulum" })
+            .seeds(&[0])
+            .steps(40_000)
+            .set("min_rollouts = 4\nmin_steps = 9")
+            .setup();
         let named = setup.memory_settings();
         assert!(["min_rollouts", "min_steps"].iter().all(|key| named.contains(key)), "{named:?}");
     }
@@ -305,7 +298,7 @@ fn memory_is_taken_for_the_longest_episodes() {
 #[test]
 fn what_does_not_fit_is_refused_by_name() {
     let problem = |algorithm: &str, env: &str, settings: &str| {
-        resolve(algorithm, env, &[0], 10_000, settings).unwrap_err().to_string()
+        training(algorithm, env).seeds(&[0]).steps(10_000).set(settings).refusal()
     };
     for (algorithm, env, settings, parts) in [
         ("dqn", "cartpole", "min_rollouts = 16777216", &["min_rollouts: ", "more than the 16777216", "time_limit"][..]),
@@ -332,12 +325,10 @@ fn what_does_not_fit_is_refused_by_name() {
         assert!(parts.iter().all(|part| message.contains(part)), "{algorithm} {settings}: {message}");
     }
     // Other settings that count steps are not used.
-    resolve(
-        "td3",
-        "pendulum",
-        &[0],
-        10_000,
-        "learning_starts = 0\nmin_rollouts = 1\ntrain_freq = 7\niteration_steps = 3\npolicy_delay = 3",
-    )
-    .unwrap();
+    training("td3", "pendulum")
+        .seeds(&[0])
+        .steps(10_000)
+        .set("learning_starts = 0\nmin_rollouts = 1\ntrain_freq = 7\niteration_steps = 3\npolicy_delay = 3")
+        .resolve()
+        .unwrap();
 }

@@ -3,35 +3,19 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::Device;
-use quickstudy_core::env::{EnvDef, builtin};
-use quickstudy_core::train::{Evaluator, Layer, Row, Session, Setup};
+use quickstudy_core::env::EnvDef;
+use quickstudy_core::train::{Evaluator, Session};
 use quickstudy_tests::costly::Costly;
-use quickstudy_tests::gpu::theta;
+use quickstudy_tests::trainings::{
+    mean_returns, snapshot, stacks_and_resumes, steps, theta, training, training_on, value, wait,
+};
 
 const FITTED: [&str; 3] = ["linear_feature", "linear_time", "multi_feature"];
 const SMALL: &str = "hidden = [8]\nenvs = 4\nhorizon = 16\nminibatches = 1\n";
 const MAX: &str = "entropy_method = \"max\"\nnormalise_advantages = false\n";
 
-fn session_on(env: EnvDef, seeds: &[u64], steps: u64, settings: &str) -> Session {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    let setup = Setup::resolve("vpg", env, seeds, Some(steps), &[layer]).unwrap();
-    Session::new(&Device::cpu(0), &setup).unwrap()
-}
-
 fn session(env: &str, seeds: &[u64], steps: u64, settings: &str) -> Session {
-    session_on(builtin(env).unwrap(), seeds, steps, settings)
-}
-
-fn steps(session: &mut Session, n: usize) -> Vec<Vec<Row>> {
-    (0..n).map(|_| session.step_blocking().unwrap()).collect()
-}
-
-fn value(row: &Row, name: &str) -> f64 {
-    row.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name} in {row:?}")).1
-}
-
-fn bytes(session: &Session, index: usize) -> Vec<u8> {
-    pollster::block_on(session.snapshot(index)).unwrap()
+    training("vpg", env).seeds(seeds).steps(steps).set(settings).session_on(&Device::cpu(0))
 }
 
 /// The mean return of each seed's deterministic policy, in ascending order.
@@ -42,8 +26,7 @@ fn learned(mut session: Session) -> Vec<f64> {
             assert_eq!(value(&row, "train/non_finite"), 0.0);
         }
     }
-    let all = pollster::block_on(session.evaluate(50)).unwrap();
-    let mut means: Vec<f64> = all.iter().map(|e| e.iter().map(|e| e.ret).sum::<f64>() / e.len() as f64).collect();
+    let mut means = mean_returns(&mut session, 50);
     means.sort_by(f64::total_cmp);
     means
 }
@@ -56,16 +39,17 @@ fn vpg_learns_cartpole_by_fitted_baselines_and_with_entropy_in_its_rewards() {
     let fitted = FITTED.map(|word| format!("baseline = \"{word}\"\n"));
     for settings in fitted.iter().chain([&with_entropy]) {
         let learner = session("cartpole", &[0, 1, 2], budget, settings);
-        let first = pollster::block_on(learner.policy_snapshot(0)).unwrap();
+        let first = wait(learner.policy_snapshot(0));
         let mut random = Evaluator::load(&Device::cpu(0), &first).unwrap();
-        let drawn = pollster::block_on(random.evaluate(100, 0, false)).unwrap();
+        let drawn = wait(random.evaluate(100, 0, false));
         assert!(drawn.iter().map(|e| e.ret).sum::<f64>() / 100.0 < 40.0);
         let returns = learned(learner);
         println!("{settings}{returns:?}");
         assert!(returns[1] >= bar, "{settings}{returns:?}");
         // Policies that learn from costs of steps end their episodes soon.
         let env = EnvDef::new(Costly::default()).unwrap();
-        let returns = learned(session_on(env, &[0, 1, 2], budget, settings));
+        let returns =
+            learned(training_on("vpg", env).seeds(&[0, 1, 2]).steps(budget).set(settings).session_on(&Device::cpu(0)));
         println!("turned around: {returns:?}");
         assert!(returns.iter().all(|ret| (-40.0..0.0).contains(ret)), "{settings}{returns:?}");
     }
@@ -140,7 +124,9 @@ fn entropy_is_in_rewards_or_in_the_objective_or_in_none() {
 fn rewarded_entropy_keeps_a_policy_alive_whose_steps_cost() {
     let settings = format!("baseline = \"linear_feature\"\nentropy_coef = 100.0\n{MAX}max_grad_norm = 0.5\n");
     let costly = || EnvDef::new(Costly::default()).unwrap();
-    let returns = learned(session_on(costly(), &[0, 1, 2], 80_000, &settings));
+    let returns = learned(
+        training_on("vpg", costly()).seeds(&[0, 1, 2]).steps(80_000).set(&settings).session_on(&Device::cpu(0)),
+    );
     println!("{returns:?}");
     // A step costs 1, so longer episodes pay more.
     assert!(returns[1] < -100.0, "{returns:?}");
@@ -154,15 +140,8 @@ fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop
                 true => format!("{SMALL}baseline = \"{word}\"\n{MAX}{more}"),
                 false => format!("{SMALL}baseline = \"{word}\"\n{more}"),
             };
-            let mut stacked = session("cartpole", &[7, 8], 1 << 20, &settings);
-            steps(&mut stacked, 10);
-            let mut alone = session("cartpole", &[8], 1 << 20, &settings);
-            steps(&mut alone, 5);
-            let mut resumed = Session::restore(&Device::cpu(1), &[&bytes(&alone, 0)]).unwrap();
-            steps(&mut alone, 5);
-            steps(&mut resumed, 5);
-            assert!(bytes(&alone, 0) == bytes(&stacked, 1), "{settings}: seed 8 depends on others");
-            assert!(bytes(&alone, 0) == bytes(&resumed, 0), "{settings}: resuming changes training");
+            let request = training("vpg", "cartpole").seeds(&[7, 8]).steps(1 << 20).set(&settings);
+            stacks_and_resumes(&request, 5, &settings);
         }
     }
 }
@@ -175,7 +154,7 @@ fn weights_go_where_the_parameters_go() {
     let of = |word: &str| session("pendulum", &[1], 1 << 20, &format!("{small}baseline = \"{word}\"\n"));
     let mut source = of("linear_feature");
     steps(&mut source, 4);
-    let file = bytes(&source, 0);
+    let file = snapshot(&source, 0);
     let first = |word: &str, file: &[u8]| {
         let mut session = of(word);
         session.start_from(None, &[file]).unwrap();
@@ -184,7 +163,7 @@ fn weights_go_where_the_parameters_go() {
     assert!(first("linear_feature", &file) != 0.0);
     let mut network = of("network");
     steps(&mut network, 1);
-    assert_eq!(first("linear_feature", &bytes(&network, 0)), 0.0);
+    assert_eq!(first("linear_feature", &snapshot(&network, 0)), 0.0);
     let message = of("linear_time").start_from(None, &[&file]).unwrap_err().to_string();
     assert!(message.contains("baseline.weights"), "{message}");
     println!("{message}");

@@ -6,31 +6,17 @@ use quickstudy_core::Device;
 use quickstudy_core::algo::{A2cConfig, ActorCritic};
 use quickstudy_core::env::{EnvDef, builtin};
 use quickstudy_core::settings::Settings as _;
-use quickstudy_core::train::{Evaluator, Layer, Row, Session, Setup};
+use quickstudy_core::train::{Evaluator, Session};
 use quickstudy_tests::costly::Costly;
-use quickstudy_tests::gpu::theta;
+use quickstudy_tests::trainings::{
+    finish, mean_returns, stacks_and_resumes, steps, theta, training, training_on, value, wait,
+};
 
 const ALL: [&str; 3] = ["a2c", "vpg", "ppo2"];
 const SMALL: &str = "hidden = [8]\nenvs = 4\nhorizon = 16\nminibatches = 1\n";
 
 fn session(algorithm: &str, env: &str, seeds: &[u64], steps: u64, settings: &str) -> Session {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    let setup = Setup::resolve(algorithm, builtin(env).unwrap(), seeds, Some(steps), &[layer]).unwrap();
-    Session::new(&Device::cpu(0), &setup).unwrap()
-}
-
-fn steps(session: &mut Session, n: usize) -> Vec<Vec<Row>> {
-    (0..n).map(|_| pollster::block_on(session.step()).unwrap()).collect()
-}
-
-fn value(row: &Row, name: &str) -> f64 {
-    row.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name} in {row:?}")).1
-}
-
-/// The mean return of each seed's deterministic policy.
-fn mean_returns(session: &mut Session) -> Vec<f64> {
-    let all = pollster::block_on(session.evaluate(50)).unwrap();
-    all.iter().map(|e| e.iter().map(|e| e.ret).sum::<f64>() / e.len() as f64).collect()
+    training(algorithm, env).seeds(seeds).steps(steps).set(settings).session_on(&Device::cpu(0))
 }
 
 /// Policies that learn from costs of steps end their episodes soon: within some 10 steps,
@@ -39,12 +25,9 @@ fn mean_returns(session: &mut Session) -> Vec<f64> {
 fn none_learns_cartpole_when_its_rewards_are_turned_around() {
     for (algorithm, budget) in [("a2c", 150_000), ("vpg", 80_000), ("ppo2", 60_000)] {
         let env = EnvDef::new(Costly::default()).unwrap();
-        let setup = Setup::resolve(algorithm, env, &[0, 1, 2], Some(budget), &[]).unwrap();
-        let mut learner = Session::new(&Device::cpu(0), &setup).unwrap();
-        while !learner.done() {
-            learner.step_blocking().unwrap();
-        }
-        let returns = mean_returns(&mut learner);
+        let mut learner = training_on(algorithm, env).seeds(&[0, 1, 2]).steps(budget).session_on(&Device::cpu(0));
+        finish(&mut learner);
+        let returns = mean_returns(&mut learner, 50);
         println!("{algorithm}: {returns:?}");
         assert!(returns.iter().all(|ret| (-40.0..0.0).contains(ret)), "{algorithm}: {returns:?}");
     }
@@ -55,16 +38,16 @@ fn each_learns_cartpole_and_a_random_policy_does_not() {
     let bar = 150.0;
     for (algorithm, budget) in [("a2c", 150_000), ("vpg", 80_000), ("ppo2", 60_000)] {
         let mut learner = session(algorithm, "cartpole", &[0, 1, 2], budget, "");
-        let bytes = pollster::block_on(learner.policy_snapshot(0)).unwrap();
+        let bytes = wait(learner.policy_snapshot(0));
         let mut random = Evaluator::load(&Device::cpu(0), &bytes).unwrap();
-        let drawn = pollster::block_on(random.evaluate(100, 0, false)).unwrap();
+        let drawn = wait(random.evaluate(100, 0, false));
         assert!(drawn.iter().map(|e| e.ret).sum::<f64>() / 100.0 < 40.0);
         while !learner.done() {
-            for row in pollster::block_on(learner.step()).unwrap() {
+            for row in wait(learner.step()) {
                 assert!(row.iter().all(|(name, x)| x.is_finite() || name.starts_with("rollout/")), "{row:?}");
             }
         }
-        let mut returns = mean_returns(&mut learner);
+        let mut returns = mean_returns(&mut learner, 50);
         returns.sort_by(f64::total_cmp);
         println!("{algorithm}: {returns:?}");
         assert!(returns[1] >= bar, "{algorithm}: {returns:?}");
@@ -180,16 +163,8 @@ fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop
                 "hidden = [8]\nenvs = 4\nhorizon = 16\nminibatches = 1\nnormalise_advantages = true\n\
                  critic = \"{critic}\"\ncritic_epochs = 2\nadvantage_scope = \"running\"\noptimiser = \"sgd\"\n"
             );
-            let bytes = |s: &Session, index: usize| pollster::block_on(s.snapshot(index)).unwrap();
-            let mut stacked = session(algorithm, "pendulum", &[7, 8], 4096, &settings);
-            steps(&mut stacked, 4);
-            let mut alone = session(algorithm, "pendulum", &[8], 4096, &settings);
-            steps(&mut alone, 2);
-            let mut resumed = Session::restore(&Device::cpu(1), &[&bytes(&alone, 0)]).unwrap();
-            steps(&mut alone, 2);
-            steps(&mut resumed, 2);
-            assert!(bytes(&alone, 0) == bytes(&stacked, 1), "{algorithm} {critic}: seed 8 depends on others");
-            assert!(bytes(&alone, 0) == bytes(&resumed, 0), "{algorithm} {critic}: resuming changes training");
+            let request = training(algorithm, "pendulum").seeds(&[7, 8]).steps(4096).set(&settings);
+            stacks_and_resumes(&request, 2, &format!("{algorithm} {critic}"));
         }
     }
 }

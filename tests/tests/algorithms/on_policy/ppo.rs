@@ -4,14 +4,9 @@
 //! `cargo test --release -p quickstudy-tests --test algorithms learning -- --ignored --nocapture` prints their figures.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy_core::train::{Evaluator, Layer, Session, Setup};
-use quickstudy_core::{Device, env};
-
-fn session(name: &str, seeds: &[u64], steps: Option<u64>, settings: &str) -> Session {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    let setup = Setup::resolve("ppo", env::builtin(name).unwrap(), seeds, steps, &[layer]).unwrap();
-    Session::new(&Device::cpu(0), &setup).unwrap()
-}
+use quickstudy_core::Device;
+use quickstudy_core::train::{Evaluator, Session};
+use quickstudy_tests::trainings::{mean_returns, training};
 
 fn train(session: &mut Session) {
     while !session.done() {
@@ -19,12 +14,6 @@ fn train(session: &mut Session) {
             assert!(row.iter().all(|(name, value)| value.is_finite() || name.starts_with("rollout/")), "{row:?}");
         }
     }
-}
-
-/// The mean return of each seed's deterministic policy.
-fn mean_returns(session: &mut Session, episodes: usize) -> Vec<f64> {
-    let all = pollster::block_on(session.evaluate(episodes)).unwrap();
-    all.iter().map(|e| e.iter().map(|e| e.ret).sum::<f64>() / e.len() as f64).collect()
 }
 
 /// The mean return of the first seed's policy when it draws its actions: before training, a random policy.
@@ -46,7 +35,7 @@ fn iqm(values: &[f64]) -> f64 {
 
 #[test]
 fn ppo_learns_cartpole_and_a_random_policy_does_not() {
-    let mut learner = session("cartpole", &[0, 1, 2], Some(40_000), "");
+    let mut learner = training("ppo", "cartpole").seeds(&[0, 1, 2]).steps(40_000).session_on(&Device::cpu(0));
     let bar = 195.0;
     let random = random_return(&learner, 100);
     assert!((15.0..30.0).contains(&random), "a uniform policy has 22.2 on average, this one {random}");
@@ -58,7 +47,7 @@ fn ppo_learns_cartpole_and_a_random_policy_does_not() {
 
 /// Trains ten seeds with the preset, prints their figures and holds them to the bar.
 fn full(name: &str, bar: f64) {
-    let mut learner = session(name, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], None, "");
+    let mut learner = training("ppo", name).seeds(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]).session_on(&Device::cpu(0));
     let random = random_return(&learner, 1000);
     let start = std::time::Instant::now();
     train(&mut learner);

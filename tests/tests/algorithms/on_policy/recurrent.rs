@@ -6,26 +6,14 @@ use quickstudy_core::Device;
 use quickstudy_core::algo::{AlgorithmDef, IntoAlgorithm, TRPO, Trpo, TrpoConfig, VPG, Vpg, VpgConfig};
 use quickstudy_core::env::builtin;
 use quickstudy_core::settings::Settings as _;
-use quickstudy_core::train::{Layer, Row, Session, Setup};
-use quickstudy_tests::gpu::theta;
+use quickstudy_core::train::{Row, Session};
+use quickstudy_tests::trainings::{
+    finish, mean_returns, stacks_and_resumes, steps, theta, training, training_on, value,
+};
 use quickstudy_tests::turned::TurnedPolicy;
 
 fn session(algorithm: impl IntoAlgorithm, env: &str, seeds: &[u64], steps: u64, settings: &str) -> Session {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    let setup = Setup::resolve(algorithm, builtin(env).unwrap(), seeds, Some(steps), &[layer]).unwrap();
-    Session::new(&Device::cpu(0), &setup).unwrap()
-}
-
-fn steps(session: &mut Session, n: usize) -> Vec<Vec<Row>> {
-    (0..n).map(|_| session.step_blocking().unwrap()).collect()
-}
-
-fn value(row: &Row, name: &str) -> f64 {
-    row.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name} in {row:?}")).1
-}
-
-fn bytes(session: &Session, index: usize) -> Vec<u8> {
-    pollster::block_on(session.snapshot(index)).unwrap()
+    training(algorithm, env).seeds(seeds).steps(steps).set(settings).session_on(&Device::cpu(0))
 }
 
 /// Memories of each kind, with all of their options.
@@ -100,25 +88,17 @@ fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop
     ] {
         for cell in CELLS {
             let settings = format!("{}{cell}{more}", SMALL.replace("minibatches = 1\n", ""));
-            let mut stacked = session(algorithm, "pendulum", &[7, 8], 1 << 20, &settings);
-            steps(&mut stacked, 10);
-            let mut alone = session(algorithm, "pendulum", &[8], 1 << 20, &settings);
-            steps(&mut alone, 5);
-            let mut resumed = Session::restore(&Device::cpu(1), &[&bytes(&alone, 0)]).unwrap();
-            steps(&mut alone, 5);
-            steps(&mut resumed, 5);
-            assert!(bytes(&alone, 0) == bytes(&stacked, 1), "{algorithm}, {settings}: seed 8 depends on others");
-            assert!(bytes(&alone, 0) == bytes(&resumed, 0), "{algorithm}, {settings}: resuming changes training");
+            let request = training(algorithm, "pendulum").seeds(&[7, 8]).steps(1 << 20).set(&settings);
+            stacks_and_resumes(&request, 5, &format!("{algorithm}, {settings}"));
         }
     }
 }
 
 #[test]
 fn minibatches_are_of_whole_environments() {
-    let layer = |text: &str| Layer { origin: "test".into(), settings: toml::from_str(text).unwrap() };
     let problem = |text: &str| {
         let env = builtin("cartpole-no-velocities").unwrap();
-        Setup::resolve("ppo", env, &[0], None, &[layer(text)]).unwrap_err().to_string()
+        training_on("ppo", env).seeds(&[0]).set(text).refusal()
     };
     let message = problem("cell = \"gru\"\nenvs = 8\nhorizon = 30\nminibatches = 3\n");
     assert_eq!(message, "minibatches: 3 must divide envs (8) where policies remember; try 2, or set minibatch_size");
@@ -126,9 +106,8 @@ fn minibatches_are_of_whole_environments() {
 }
 
 /// The mean return of each seed's deterministic policy, in ascending order.
-fn mean_returns(session: &mut Session) -> Vec<f64> {
-    let all = pollster::block_on(session.evaluate(50)).unwrap();
-    let mut means: Vec<f64> = all.iter().map(|e| e.iter().map(|e| e.ret).sum::<f64>() / e.len() as f64).collect();
+fn sorted_returns(session: &mut Session) -> Vec<f64> {
+    let mut means = mean_returns(session, 50);
     means.sort_by(f64::total_cmp);
     means
 }
@@ -150,10 +129,8 @@ static TURNED_TRPO: AlgorithmDef = AlgorithmDef {
 fn without_velocities(algorithm: &'static AlgorithmDef, cell: &str, budget: u64, more: &str) -> Vec<f64> {
     let settings = format!("{more}cell = \"{cell}\"\n");
     let mut session = session(algorithm, "cartpole-no-velocities", &[0, 1, 2], budget, &settings);
-    while !session.done() {
-        session.step_blocking().unwrap();
-    }
-    let returns = mean_returns(&mut session);
+    finish(&mut session);
+    let returns = sorted_returns(&mut session);
     println!("{}, {cell}: {returns:?}", algorithm.name);
     returns
 }

@@ -10,27 +10,15 @@ use quickstudy_core::env::builtin;
 use quickstudy_core::host::{HostEnv, IterativeExecutor, Wrapped};
 use quickstudy_core::learn::Turn;
 use quickstudy_core::settings::Settings as _;
-use quickstudy_core::train::{Evaluator, Layer, Row, Session, Setup};
+use quickstudy_core::train::{Evaluator, Session};
 use quickstudy_core::{Device, Result, Tensor};
 use quickstudy_tests::crafted::Crafted;
-use quickstudy_tests::gpu::theta;
+use quickstudy_tests::trainings::{
+    mean_returns, snapshot, stacks_and_resumes, steps, theta, training, training_on, value, wait,
+};
 
 fn session(algorithm: impl IntoAlgorithm, env: &str, seeds: &[u64], steps: u64, settings: &str) -> Session {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    let setup = Setup::resolve(algorithm, builtin(env).unwrap(), seeds, Some(steps), &[layer]).unwrap();
-    Session::new(&Device::cpu(0), &setup).unwrap()
-}
-
-fn steps(session: &mut Session, n: usize) -> Vec<Vec<Row>> {
-    (0..n).map(|_| pollster::block_on(session.step()).unwrap()).collect()
-}
-
-fn value(row: &Row, name: &str) -> f64 {
-    row.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name} in {row:?}")).1
-}
-
-fn bytes(session: &Session, index: usize) -> Vec<u8> {
-    pollster::block_on(session.snapshot(index)).unwrap()
+    training(algorithm, env).seeds(seeds).steps(steps).set(settings).session_on(&Device::cpu(0))
 }
 
 const SMALL: &str = "hidden = [8]\nenvs = 4\nhorizon = 16\n";
@@ -93,15 +81,8 @@ fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop
     ] {
         let settings =
             format!("{SMALL}{more}num_particles = 3\nnormalise_observations = true\nnormalise_rewards = true\n");
-        let mut stacked = session("svpg", "pendulum", &[7, 8], 1 << 20, &settings);
-        steps(&mut stacked, 4);
-        let mut alone = session("svpg", "pendulum", &[8], 1 << 20, &settings);
-        steps(&mut alone, 2);
-        let mut resumed = Session::restore(&Device::cpu(1), &[&bytes(&alone, 0)]).unwrap();
-        steps(&mut alone, 2);
-        steps(&mut resumed, 2);
-        assert!(bytes(&alone, 0) == bytes(&stacked, 1), "{more}: seed 8 depends on others");
-        assert!(bytes(&alone, 0) == bytes(&resumed, 0), "{more}: resuming changes training");
+        let request = training("svpg", "pendulum").seeds(&[7, 8]).steps(1 << 20).set(&settings);
+        stacks_and_resumes(&request, 2, more);
     }
 }
 
@@ -116,8 +97,7 @@ fn the_host_trains_the_same_parameters() {
     ] {
         let env = builtin(name).unwrap();
         let settings = format!("{more}num_particles = 3\nenvs = 2\nhorizon = 110\nminibatches = 2\nhidden = [8]\n");
-        let layer = Layer { origin: "test".into(), settings: toml::from_str(&settings).unwrap() };
-        let setup = Setup::resolve("svpg", env.clone(), &seeds, Some(1 << 20), &[layer]).unwrap();
+        let setup = training_on("svpg", env.clone()).seeds(&seeds).steps(1 << 20).set(&settings).setup();
         let fitted: Rc<dyn Algorithm> = setup.fitted().clone();
         let mut inside = Training::new(&device, fitted.clone(), &env, &seeds).unwrap();
         let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
@@ -125,14 +105,14 @@ fn the_host_trains_the_same_parameters() {
         let executor = Box::new(IterativeExecutor::new(size.tasks, size.envs_per_task, 0, make).unwrap());
         let mut outside = Training::new(&device, fitted, executor, &seeds).unwrap();
         let theta = |training: &Training| {
-            let theta = pollster::block_on(device.read_f32(training.state.get("theta").unwrap())).unwrap();
+            let theta = wait(device.read_f32(training.state.get("theta").unwrap()));
             theta.into_iter().map(f32::to_bits).collect::<Vec<_>>()
         };
         let first = theta(&inside);
         for done in 0..4 {
             let metrics = |training: &mut Training| {
-                let metrics = pollster::block_on(training.step(done, 4)).unwrap();
-                let metrics = pollster::block_on(device.read_f32(&metrics)).unwrap();
+                let metrics = wait(training.step(done, 4));
+                let metrics = wait(device.read_f32(&metrics));
                 metrics.into_iter().map(f32::to_bits).collect::<Vec<_>>()
             };
             assert!(metrics(&mut inside) == metrics(&mut outside), "{name}, {more}");
@@ -181,10 +161,9 @@ fn hot_particles_of_trpo_keep_to_the_trust_region_and_most_of_their_steps_are_ma
 
 #[test]
 fn what_particles_of_trpo_have_no_place_for_is_refused_by_name() {
-    let layer = |text: &str| Layer { origin: "test".into(), settings: toml::from_str(text).unwrap() };
     let problem = |text: &str| {
         let text = format!("particle = \"trpo\"\n{text}");
-        Setup::resolve("svpg", builtin("cartpole").unwrap(), &[0], None, &[layer(&text)]).unwrap_err().to_string()
+        training("svpg", "cartpole").seeds(&[0]).set(&text).refusal()
     };
     for (key, value, answer) in [
         ("entropy_coef", "0.1", "have no entropy in their loss; set it to 0"),
@@ -230,8 +209,7 @@ fn learned(def: &'static AlgorithmDef, env: &str, steps_of_each: u64, settings: 
     while !learner.done() {
         steps(&mut learner, 1);
     }
-    let all = pollster::block_on(learner.evaluate(50)).unwrap();
-    let mut means: Vec<f64> = all.iter().map(|e| e.iter().map(|e| e.ret).sum::<f64>() / 50.0).collect();
+    let mut means = mean_returns(&mut learner, 50);
     means.sort_by(f64::total_cmp);
     println!("{} on {env}: {means:?}", def.name);
     means
@@ -285,7 +263,7 @@ fn snapshots_name_the_layers_of_particles_with_memories() {
         let mut particles = session("svpg", "pendulum", &[5], 1 << 20, &format!("{settings}num_particles = 3\n"));
         steps(&mut plain, 2);
         steps(&mut particles, 2);
-        let file = |session: &Session| Crafted::read(&bytes(session, 0));
+        let file = |session: &Session| Crafted::read(&snapshot(session, 0));
         let (plain, particles) = (file(&plain), file(&particles));
         assert!(plain.tensors.contains_key(gates), "{:?}", plain.tensors.keys());
         for (name, (_, own, _)) in &plain.tensors {
@@ -319,12 +297,12 @@ fn before_an_episode_has_ended_there_is_no_best_return() {
 fn the_best_particle_is_played() {
     let mut learner = session("svpg", "pendulum", &[5], 1 << 20, &format!("{SMALL}num_particles = 3\n"));
     steps(&mut learner, 3);
-    let file = Crafted::read(&pollster::block_on(learner.policy_snapshot(0)).unwrap());
+    let file = Crafted::read(&wait(learner.policy_snapshot(0)));
     let file = file.filled(&[("particles.episodes", 9.0), ("particles.returns", -900.0)]);
     let played = |file: &Crafted, best: usize| {
         let bytes = file.number("particles.returns", best, -800.0).bytes();
         let mut policy = Evaluator::load(&Device::cpu(1), &bytes).unwrap();
-        let episodes = pollster::block_on(policy.evaluate(20, 0, true)).unwrap();
+        let episodes = wait(policy.evaluate(20, 0, true));
         episodes.iter().map(|episode| episode.ret).collect::<Vec<_>>()
     };
     let all = [0, 1, 2].map(|best| played(&file, best));
@@ -347,10 +325,10 @@ fn each_particle_can_be_played() {
     for more in ["", MEMORY] {
         let mut learner = session("svpg", "pendulum", &[5], 1 << 20, &format!("{SMALL}{more}num_particles = 3\n"));
         steps(&mut learner, 3);
-        let file = Crafted::read(&pollster::block_on(learner.policy_snapshot(0)).unwrap());
+        let file = Crafted::read(&wait(learner.policy_snapshot(0)));
         let file = file.filled(&[("particles.episodes", 9.0), ("particles.returns", -900.0)]);
         let returns = |policy: &mut Evaluator| {
-            let episodes = pollster::block_on(policy.evaluate(20, 0, true)).unwrap();
+            let episodes = wait(policy.evaluate(20, 0, true));
             episodes.iter().map(|episode| episode.ret).collect::<Vec<_>>()
         };
         for i in 0..3 {
@@ -363,14 +341,14 @@ fn each_particle_can_be_played() {
             chosen.choose_particle(i).unwrap();
             assert_eq!((chosen.particles(), returns(&mut chosen)), (3, own.clone()));
             assert_ne!(own, others);
-            let recorded = pollster::block_on(chosen.trajectory(0, true)).unwrap();
+            let recorded = wait(chosen.trajectory(0, true));
             let recorded: f64 = recorded.rewards.iter().map(|reward| f64::from(*reward)).sum();
             assert!((recorded - own[0]).abs() < 1e-2, "{recorded} {}", own[0]);
         }
     }
     let policy = |algorithm: &str, settings: &str| {
         let learner = session(algorithm, "cartpole", &[5], 1 << 20, settings);
-        Evaluator::load(&Device::cpu(1), &pollster::block_on(learner.policy_snapshot(0)).unwrap()).unwrap()
+        Evaluator::load(&Device::cpu(1), &wait(learner.policy_snapshot(0))).unwrap()
     };
     let refused = |mut policy: Evaluator, i: usize| policy.choose_particle(i).unwrap_err().to_string();
     let of = |n: usize| policy("svpg", &format!("{SMALL}num_particles = {n}\n"));

@@ -10,31 +10,19 @@ use quickstudy_core::grad::value_and_grad;
 use quickstudy_core::policy::NetConfig;
 use quickstudy_core::rng::Threefry;
 use quickstudy_core::settings::Settings as _;
-use quickstudy_core::train::{Evaluator, Layer, Row, Session, Setup};
+use quickstudy_core::train::Evaluator;
 use quickstudy_core::{DType, Device, Program, State, Tensor};
-use quickstudy_tests::gpu::{self, distance, theta};
+use quickstudy_tests::gpu::{self, Both, both};
+use quickstudy_tests::trainings::{distance, mean_returns, stacks_and_resumes, steps, theta, training, value, wait};
 
 const SMALL: &str = "envs = 4\nhorizon = 32\nminibatches = 4\ncritic_epochs = 3\nhidden = [16]\n";
-
-fn session(device: &Device, env: &str, seeds: &[u64], steps: Option<u64>, settings: &str) -> Session {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    Session::new(device, &Setup::resolve("trpo", builtin(env).unwrap(), seeds, steps, &[layer]).unwrap()).unwrap()
-}
-
-fn steps(session: &mut Session, n: usize) -> Vec<Vec<Row>> {
-    (0..n).map(|_| pollster::block_on(session.step()).unwrap()).collect()
-}
-
-fn value(row: &Row, name: &str) -> f64 {
-    row.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name} in {row:?}")).1
-}
 
 #[test]
 fn steps_keep_to_the_trust_region_and_most_are_taken() {
     for (env, more) in [("cartpole", ""), ("pendulum", "sde = true\nsde_sample_freq = 4\nnormalise_rewards = true\n")] {
         for hessian in ["exact", "finite_differences", "one_sided_differences"] {
             let settings = format!("{SMALL}{more}hessian = \"{hessian}\"\n");
-            let mut learner = session(&Device::cpu(2), env, &[1, 2], None, &settings);
+            let mut learner = training("trpo", env).seeds(&[1, 2]).set(&settings).session_on(&Device::cpu(2));
             let rows = steps(&mut learner, 10).concat();
             let taken = rows.iter().filter(|row| value(row, "train/step_scale") > 0.0).count();
             for row in &rows {
@@ -62,7 +50,8 @@ fn a_step_leaves_the_value_function_alone_and_its_fit_the_policy() {
         slice.unwrap().0.starts_with("value")
     };
     let changed = |settings: &str| {
-        let mut learner = session(&device, "cartpole", &[1], None, &format!("{SMALL}{settings}"));
+        let mut learner =
+            training("trpo", "cartpole").seeds(&[1]).set(&format!("{SMALL}{settings}")).session_on(&device);
         let before = theta(&learner, 0);
         steps(&mut learner, 1);
         let after = theta(&learner, 0);
@@ -80,17 +69,8 @@ fn a_step_leaves_the_value_function_alone_and_its_fit_the_policy() {
 fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop() {
     let more = "sde = true\nsde_sample_freq = 8\nnormalise_observations = true\nnormalise_rewards = true\n";
     for (env, more) in [("cartpole", ""), ("pendulum", more)] {
-        let settings = format!("{SMALL}{more}");
-        let bytes = |s: &Session, index: usize| pollster::block_on(s.snapshot(index)).unwrap();
-        let mut stacked = session(&Device::cpu(2), env, &[7, 8, 9], Some(4096), &settings);
-        steps(&mut stacked, 6);
-        let mut alone = session(&Device::cpu(1), env, &[8], Some(4096), &settings);
-        steps(&mut alone, 3);
-        let mut resumed = Session::restore(&Device::cpu(1), &[&bytes(&alone, 0)]).unwrap();
-        steps(&mut alone, 3);
-        steps(&mut resumed, 3);
-        assert!(bytes(&alone, 0) == bytes(&stacked, 1), "{env}: seed 8 depends on others");
-        assert!(bytes(&alone, 0) == bytes(&resumed, 0), "{env}: resuming changes training");
+        let request = training("trpo", env).seeds(&[7, 8, 9]).steps(4096).set(&format!("{SMALL}{more}"));
+        stacks_and_resumes(&request, 3, env);
     }
 }
 
@@ -154,7 +134,7 @@ fn pieces(device: &Device, env: &str) -> Vec<(&'static str, Vec<f64>)> {
     let named: Vec<_> = arrays.iter().map(|(name, array)| (*name, array)).collect();
     let out = program.run(&State::new(), &named, &[]).unwrap();
     let names = ["loss", "gradient of the loss", "KL", "gradient of the KL", "product with the KL's Hessian"];
-    names.map(|name| (name, pollster::block_on(device.read(out.get(name).unwrap())).unwrap())).to_vec()
+    names.map(|name| (name, wait(device.read(out.get(name).unwrap())))).to_vec()
 }
 
 #[test]
@@ -186,17 +166,13 @@ fn pieces_agree(env: &str) {
 #[test]
 #[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn an_iteration_on_the_gpu_is_near_that_of_the_cpu() {
-    let gpu = gpu::device();
     let env = "pendulum";
-    let after = |device: &Device| {
-        let mut learner = session(device, env, &[1, 2], None, SMALL);
+    let Both { moved, apart, read: [rows, _] } = both(env, distance, |device| {
+        let mut learner = training("trpo", env).seeds(&[1, 2]).set(SMALL).session_on(device);
         let first = theta(&learner, 0);
         let rows = steps(&mut learner, 1).concat();
         (first, theta(&learner, 0), rows)
-    };
-    let ((first, on_gpu, rows), (_, on_cpu, _)) = (after(&gpu), after(&Device::cpu(1)));
-    let (moved, apart) = (distance(&on_cpu, &first), distance(&on_gpu, &on_cpu));
-    println!("{env}: parameters moved by {moved:e} and are {apart:e} apart");
+    });
     assert!(rows.iter().all(|row| (0.0..=0.01).contains(&value(row, "train/kl"))), "{rows:?}");
     assert!(apart <= 0.05 * moved, "{env}: {apart:e}");
 }
@@ -210,21 +186,17 @@ fn iqm(values: &[f64]) -> f64 {
     middle.iter().sum::<f64>() / middle.len() as f64
 }
 
-fn mean_returns(learner: &mut Session, episodes: usize) -> Vec<f64> {
-    let all = pollster::block_on(learner.evaluate(episodes)).unwrap();
-    all.iter().map(|e| e.iter().map(|e| e.ret).sum::<f64>() / e.len() as f64).collect()
-}
-
 #[test]
 fn trpo_learns_cartpole_and_a_random_policy_does_not() {
     let device = Device::cpu(0);
     // The curvature uses all steps, or a quarter of them.
     for settings in ["", "curvature_share = 0.25\n"] {
-        let mut learner = session(&device, "cartpole", &[0, 1, 2], Some(40_000), settings);
+        let mut learner =
+            training("trpo", "cartpole").seeds(&[0, 1, 2]).steps(40_000).set(settings).session_on(&device);
         let bar = 195.0;
-        let bytes = pollster::block_on(learner.policy_snapshot(0)).unwrap();
+        let bytes = wait(learner.policy_snapshot(0));
         let mut untrained = Evaluator::load(&device, &bytes).unwrap();
-        let episodes = pollster::block_on(untrained.evaluate(100, 0, false)).unwrap();
+        let episodes = wait(untrained.evaluate(100, 0, false));
         let random = episodes.iter().map(|e| e.ret).sum::<f64>() / 100.0;
         assert!((15.0..30.0).contains(&random), "a uniform policy has 22.2 on average, this one {random}");
         while !learner.done() {

@@ -9,29 +9,19 @@ use quickstudy_core::env::cartpole::CartPole;
 use quickstudy_core::env::{Draws, Env, EnvDef, EnvSpec, Real, Step, builtin};
 use quickstudy_core::host::{Chance, HostEnv, IterativeExecutor, TaskPerEpisode, Transition, Wrapped};
 use quickstudy_core::settings::Settings as _;
-use quickstudy_core::train::{Layer, Row, Session, Setup};
+use quickstudy_core::train::Session;
 use quickstudy_core::{Device, Result};
 use quickstudy_tests::costly::Costly;
-use quickstudy_tests::gpu::{self, theta};
+use quickstudy_tests::gpu::{Both, both};
+use quickstudy_tests::trainings::{
+    distance, finish, mean_returns, stacks_and_resumes, steps, theta, training, training_on, value, wait,
+};
 
 const SMALL: &str = "hidden = [8]\nenvs = 4\nminibatches = 2\n";
 
-fn setup(algorithm: &str, env: EnvDef, seeds: &[u64], steps: u64, settings: &str) -> Setup {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    Setup::resolve(algorithm, env, seeds, Some(steps), &[layer]).unwrap()
-}
-
 fn session(algorithm: &str, env: &str, seeds: &[u64], settings: &str) -> Session {
-    let setup = setup(algorithm, builtin(env).unwrap(), seeds, 1 << 20, settings);
+    let setup = training(algorithm, env).seeds(seeds).steps(1 << 20).set(settings).setup();
     Session::new(&Device::cpu(0), &setup).unwrap()
-}
-
-fn steps(session: &mut Session, n: usize) -> Vec<Vec<Row>> {
-    (0..n).map(|_| session.step_blocking().unwrap()).collect()
-}
-
-fn value(row: &Row, name: &str) -> f64 {
-    row.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name} in {row:?}")).1
 }
 
 /// Iterations play whole episodes only, at least as many as asked for, and count the steps of these and no others.
@@ -81,7 +71,6 @@ fn what_is_learned_from_is_what_was_played() {
 
 #[test]
 fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop() {
-    let bytes = |session: &Session, index: usize| pollster::block_on(session.snapshot(index)).unwrap();
     for (algorithm, more) in [
         ("ppo", "normalise_observations = true\nnormalise_rewards = true\nadvantage_scope = \"running\"\nepochs = 2\n"),
         ("ppo2", "cell = \"gru\"\nunits = 6\nadvantage_scope = \"rollout\"\n"),
@@ -94,15 +83,8 @@ fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop
         ("svpg", "num_particles = 2\nparticle = \"trpo\"\ncell = \"gru\"\nunits = 6\nlearned_start = true\n"),
     ] {
         let settings = format!("{SMALL}min_rollouts = 5\nmin_steps = 60\n{more}");
-        let mut stacked = session(algorithm, "cartpole", &[7, 8], &settings);
-        steps(&mut stacked, 4);
-        let mut alone = session(algorithm, "cartpole", &[8], &settings);
-        steps(&mut alone, 2);
-        let mut resumed = Session::restore(&Device::cpu(1), &[&bytes(&alone, 0)]).unwrap();
-        steps(&mut alone, 2);
-        steps(&mut resumed, 2);
-        assert!(bytes(&alone, 0) == bytes(&stacked, 1), "{algorithm}: seed 8 depends on others");
-        assert!(bytes(&alone, 0) == bytes(&resumed, 0), "{algorithm}: resuming changes training");
+        let request = training(algorithm, "cartpole").seeds(&[7, 8]).steps(1 << 20).set(&settings);
+        stacks_and_resumes(&request, 2, algorithm);
     }
 }
 
@@ -119,21 +101,16 @@ fn iterations_with_memories_on_the_gpu_are_near_those_of_the_cpu() {
 }
 
 fn iterations_on_the_gpu(cell: &str) {
-    let gpu = gpu::device();
     // A rule whose steps do not grow where gradients are small, so that rounding does not show.
     let settings =
         format!("{SMALL}min_rollouts = 6\nmin_steps = 60\nepochs = 2\noptimiser = \"sgd\"\nmomentum = 0\n{cell}");
-    let after = |device: &Device| {
-        let setup = setup("ppo", builtin("cartpole").unwrap(), &[1, 2], 1 << 20, &settings);
-        let mut session = Session::new(device, &setup).unwrap();
+    let Both { moved, apart, read: [made, expected] } = both(cell, distance, |device| {
+        let mut session = training("ppo", "cartpole").seeds(&[1, 2]).steps(1 << 20).set(&settings).session_on(device);
         let first = theta(&session, 0);
         let rows = steps(&mut session, 1);
         (first, theta(&session, 0), value(&rows[0][0], "time/env_steps"))
-    };
-    let ((first, on_gpu, made), (_, on_cpu, expected)) = (after(&gpu), after(&Device::cpu(1)));
+    });
     assert_eq!(made, expected, "{cell}");
-    let (moved, apart) = (gpu::distance(&on_cpu, &first), gpu::distance(&on_gpu, &on_cpu));
-    println!("{cell}: parameters moved by {moved:e} and are {apart:e} apart");
     assert!(moved > 0.0 && apart <= 0.05 * moved, "{cell}: {apart:e}");
 }
 
@@ -146,7 +123,7 @@ fn the_host_trains_the_same_parameters() {
     {
         let env = builtin(name).unwrap();
         let settings = format!("{SMALL}min_rollouts = 10\nmin_steps = 50\nsde = false\n");
-        let setup = setup(algorithm, env.clone(), &seeds, 1 << 20, &settings);
+        let setup = training_on(algorithm, env.clone()).seeds(&seeds).steps(1 << 20).set(&settings).setup();
         let fitted: Rc<dyn Algorithm> = setup.fitted().clone();
         let mut inside = Training::new(&device, fitted.clone(), &env, &seeds).unwrap();
         let many = !env.spec().task.is_empty();
@@ -162,8 +139,8 @@ fn the_host_trains_the_same_parameters() {
         for done in 0..3 {
             // Programs and the host may have different room, with places in which no episode ended.
             let metrics = |training: &mut Training| {
-                let metrics = pollster::block_on(training.step(done, 3)).unwrap();
-                let numbers = pollster::block_on(device.read(&metrics)).unwrap();
+                let metrics = wait(training.step(done, 3));
+                let numbers = wait(device.read(&metrics));
                 let names = training.metric_names(done).len();
                 let of_seed = |row: &[f64]| {
                     let (columns, returns) = row.split_at(names);
@@ -176,7 +153,7 @@ fn the_host_trains_the_same_parameters() {
         }
         let words = |training: &Training| {
             let theta = training.state.get("theta").unwrap();
-            pollster::block_on(device.read_f32(theta)).unwrap().into_iter().map(f32::to_bits).collect::<Vec<_>>()
+            wait(device.read_f32(theta)).into_iter().map(f32::to_bits).collect::<Vec<_>>()
         };
         assert!(words(&inside) == words(&outside), "{algorithm} on {name}");
     }
@@ -233,9 +210,9 @@ fn episodes_that_the_host_cuts_off_are_valued_each_by_its_own_last_observation()
             let executor = Box::new(IterativeExecutor::new(1, 4, 0, make).unwrap());
             let mut training = Training::new(&device, ppo, executor, &[3]).unwrap();
             for done in 0..2 {
-                pollster::block_on(training.step(done, 1 << 20)).unwrap();
+                wait(training.step(done, 1 << 20));
             }
-            pollster::block_on(device.read(training.state.get("theta").unwrap())).unwrap()
+            wait(device.read(training.state.get("theta").unwrap()))
         };
         let by_limit = train(LIMIT, None);
         let off = |other: Vec<f64>| by_limit.iter().zip(&other).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
@@ -271,13 +248,10 @@ impl Env for Limited {
 
 /// The mean return of each seed's deterministic policy, in ascending order.
 fn learned(algorithm: &str, env: EnvDef, settings: &str, budget: u64) -> Vec<f64> {
-    let setup = setup(algorithm, env, &[0, 1, 2], budget, settings);
-    let mut session = Session::new(&Device::cpu(0), &setup).unwrap();
-    while !session.done() {
-        session.step_blocking().unwrap();
-    }
-    let all = pollster::block_on(session.evaluate(50)).unwrap();
-    let mut means: Vec<f64> = all.iter().map(|e| e.iter().map(|e| e.ret).sum::<f64>() / e.len() as f64).collect();
+    let mut session =
+        training_on(algorithm, env).seeds(&[0, 1, 2]).steps(budget).set(settings).session_on(&Device::cpu(0));
+    finish(&mut session);
+    let mut means = mean_returns(&mut session, 50);
     means.sort_by(f64::total_cmp);
     println!("{algorithm}: {means:?}");
     means
@@ -323,19 +297,13 @@ fn whole_episodes_teach(algorithm: &str, settings: &str, [budget, costly]: [u64;
 
 #[test]
 fn what_does_not_fit_is_refused_by_name() {
-    let problem = |env: &str, settings: &str| {
-        let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-        Setup::resolve("ppo", builtin(env).unwrap(), &[0], None, &[layer]).unwrap_err().to_string()
-    };
+    let problem = |env: &str, settings: &str| training("ppo", env).seeds(&[0]).set(settings).refusal();
     let sde = problem("pendulum", "min_rollouts = 4\nsde = true\nsde_sample_freq = 4\nhorizon = 8");
     assert!(sde.contains("min_rollouts") && sde.contains("sde"), "{sde}");
     let many = problem("cartpole", "min_steps = 16777216\nenvs = 2");
     assert!(many.contains("min_steps"), "{many}");
     // The setting `horizon`, for rollouts that are not of whole episodes, is not used.
-    let fits = |settings: &str| {
-        let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-        Setup::resolve("a2c", builtin("cartpole").unwrap(), &[0], None, &[layer])
-    };
+    let fits = |settings: &str| training("a2c", "cartpole").seeds(&[0]).set(settings).resolve();
     fits("horizon = 5\nenvs = 1\nminibatches = 5\nnormalise_advantages = true\nmin_steps = 2000").unwrap();
     fits("horizon = 20\nsde_sample_freq = 10\nmin_rollouts = 4\nsde = false\nenvs = 1\nminibatches = 1").unwrap();
 }

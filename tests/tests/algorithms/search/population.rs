@@ -6,9 +6,12 @@ use std::rc::Rc;
 use quickstudy_core::algo::{Algorithm, Training};
 use quickstudy_core::env::{EnvDef, builtin};
 use quickstudy_core::host::{HostEnv, IterativeExecutor, TaskPerEpisode, Wrapped};
-use quickstudy_core::train::{Evaluator, Layer, Row, Session, Setup};
+use quickstudy_core::train::Evaluator;
 use quickstudy_core::{Device, Result, State};
 use quickstudy_tests::costly::Costly;
+use quickstudy_tests::trainings::{
+    Request, finish, stacks_and_resumes, steps, theta, training, training_on, value, wait,
+};
 
 /// Each search on an environment, with settings of its own.
 const ALL: [(&str, &str, &str); 13] = [
@@ -27,38 +30,16 @@ const ALL: [(&str, &str, &str); 13] = [
     ("nop", "cartpole", "deterministic = false\nepisodes = 3"),
 ];
 
-fn setup(algorithm: &str, env: &str, seeds: &[u64], steps: Option<u64>, settings: &str) -> Setup {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    Setup::resolve(algorithm, builtin(env).unwrap(), seeds, steps, &[layer]).unwrap()
-}
-
-fn small(algorithm: &str, env: &str, seeds: &[u64], settings: &str) -> Setup {
-    setup(algorithm, env, seeds, Some(1_000_000), &format!("n_samples = 6\n{settings}"))
-}
-
-fn steps(session: &mut Session, n: usize) -> Vec<Vec<Row>> {
-    (0..n).map(|_| pollster::block_on(session.step()).unwrap()).collect()
-}
-
-fn value(row: &Row, name: &str) -> f64 {
-    row.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name} in {row:?}")).1
+fn small(algorithm: &str, env: &str, settings: &str) -> Request {
+    training(algorithm, env).steps(1_000_000).set(&format!("n_samples = 6\n{settings}"))
 }
 
 #[test]
 fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop() {
     for (algorithm, env, settings) in ALL {
-        let bytes = |s: &Session, index: usize| pollster::block_on(s.snapshot(index)).unwrap();
-        let mut stacked = Session::new(&Device::cpu(2), &small(algorithm, env, &[7, 8, 9], settings)).unwrap();
-        steps(&mut stacked, 4);
-        let mut alone = Session::new(&Device::cpu(1), &small(algorithm, env, &[8], settings)).unwrap();
-        let first = pollster::block_on(alone.parameters(0)).unwrap();
-        steps(&mut alone, 2);
-        let mut resumed = Session::restore(&Device::cpu(1), &[&bytes(&alone, 0)]).unwrap();
-        steps(&mut alone, 2);
-        let rows = steps(&mut resumed, 2);
-        assert!(bytes(&alone, 0) == bytes(&stacked, 1), "{algorithm} {env}: seed 8 depends on others");
-        assert!(bytes(&alone, 0) == bytes(&resumed, 0), "{algorithm} {env}: resuming changes training");
-        let moved = pollster::block_on(alone.parameters(0)).unwrap() != first;
+        let request = small(algorithm, env, settings).seeds(&[7, 8, 9]);
+        let (alone, rows) = stacks_and_resumes(&request, 2, &format!("{algorithm} {env}"));
+        let moved = theta(&alone, 0) != theta(&request.seeds(&[8]).session(), 0);
         assert_eq!(moved, algorithm != "nop", "{algorithm} {env}");
         assert_eq!(value(&rows[1][0], "train/non_finite"), 0.0);
     }
@@ -70,8 +51,7 @@ fn returns_of_wide_policies_are_those_of_their_episodes() {
     for algorithm in ["cem", "openai-es", "ars", "cma-es"] {
         for episodes in [1, 4] {
             let settings = format!("hidden = [32]\nn_samples = 16\nepisodes = {episodes}\n");
-            let setup = setup(algorithm, "cartpole", &[0, 1], Some(3000), &settings);
-            let mut session = Session::new(&Device::cpu(1), &setup).unwrap();
+            let mut session = training(algorithm, "cartpole").seeds(&[0, 1]).steps(3000).set(&settings).session();
             for row in &steps(&mut session, 1)[0] {
                 // All episodes of the run so far are those of the candidates.
                 let [mean, most] = ["rollout/ep_return_mean", "rollout/ep_return_max"].map(|name| value(row, name));
@@ -86,7 +66,7 @@ fn returns_of_wide_policies_are_those_of_their_episodes() {
 
 fn words(device: &Device, state: &State, name: &str) -> Vec<u32> {
     let array = state.get(name).unwrap();
-    pollster::block_on(device.read_f32(array)).unwrap().into_iter().map(f32::to_bits).collect()
+    wait(device.read_f32(array)).into_iter().map(f32::to_bits).collect()
 }
 
 #[test]
@@ -95,7 +75,7 @@ fn the_host_trains_the_same_parameters() {
     let seeds = [5, 1 << 33];
     for (algorithm, name, settings) in ALL {
         let env = builtin(name).unwrap();
-        let setup = small(algorithm, name, &seeds, settings);
+        let setup = small(algorithm, name, settings).seeds(&seeds).setup();
         let fitted: Rc<dyn Algorithm> = setup.fitted().clone();
         let size = fitted.fleet(seeds.len());
         let mut inside = Training::new(&device, fitted.clone(), &env, &seeds).unwrap();
@@ -109,8 +89,8 @@ fn the_host_trains_the_same_parameters() {
         let mut outside = Training::new(&device, fitted, executor, &seeds).unwrap();
         for done in 0..3 {
             let metrics = |training: &mut Training| {
-                let metrics = pollster::block_on(training.step(done, 3)).unwrap();
-                pollster::block_on(device.read(&metrics)).unwrap()
+                let metrics = wait(training.step(done, 3));
+                wait(device.read(&metrics))
             };
             assert_eq!(metrics(&mut inside), metrics(&mut outside), "{algorithm} {name} {settings}");
         }
@@ -125,15 +105,11 @@ fn the_host_trains_the_same_parameters() {
 /// The mean return on CartPole of the policy that `steps` steps on `env` trained, with the preset's settings.
 fn learned(algorithm: &str, env: EnvDef, steps: u64, settings: &str, seeds: &[u64]) -> Vec<f64> {
     let device = Device::cpu(2);
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    let setup = Setup::resolve(algorithm, env, seeds, Some(steps), &[layer]).unwrap();
-    let mut session = Session::new(&device, &setup).unwrap();
-    while !session.done() {
-        session.step_blocking().unwrap();
-    }
+    let mut session = training_on(algorithm, env).seeds(seeds).steps(steps).set(settings).session_on(&device);
+    finish(&mut session);
     let of = |index: usize| {
-        let bytes = pollster::block_on(session.snapshot(index)).unwrap();
-        let episodes = pollster::block_on(Evaluator::load(&device, &bytes).unwrap().evaluate(20, 1, true)).unwrap();
+        let bytes = wait(session.snapshot(index));
+        let episodes = wait(Evaluator::load(&device, &bytes).unwrap().evaluate(20, 1, true));
         episodes.iter().map(|episode| episode.ret).sum::<f64>() / 20.0
     };
     (0..seeds.len()).map(of).collect()

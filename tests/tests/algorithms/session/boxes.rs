@@ -3,12 +3,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use pollster::block_on;
 use quickstudy_core::env::{ActionSpace, Dim, Draws, Env, EnvDef, EnvSpec, Mask, Real, Scene, Step};
 use quickstudy_core::host::{Chance, EnvPlace, HostEnv, Transition};
-use quickstudy_core::train::{ALGORITHMS, Evaluator, Layer, Own, Session, Setup};
+use quickstudy_core::train::{ALGORITHMS, Evaluator, Own, Session, Setup};
 use quickstudy_core::{Device, Result};
 use quickstudy_tests::hosted::hosted;
+use quickstudy_tests::trainings::{finish, training_on, wait};
 
 /// An environment that wants a number: the reward is 1 less the square of what the action is off, in widths of the
 /// range.
@@ -69,15 +69,12 @@ impl HostEnv for Kept {
 }
 
 fn setup(algorithm: &str, env: impl Into<EnvPlace>, settings: &str, steps: u64) -> Setup {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    Setup::resolve(algorithm, env, &[0], Some(steps), &[layer]).unwrap()
+    training_on(algorithm, env).seeds(&[0]).steps(steps).set(settings).setup()
 }
 
 fn trained(setup: &Setup) -> Session {
     let mut session = Session::new(&Device::cpu(1), setup).unwrap();
-    while !session.done() {
-        block_on(session.step()).unwrap();
-    }
+    finish(&mut session);
     session
 }
 
@@ -88,9 +85,9 @@ fn played(algorithm: &str, range: &Dim, settings: &str, steps: u64) -> Vec<f64> 
     let (of, to) = (spec.clone(), Arc::clone(&given));
     let place = EnvPlace::of_envs(move |_| Ok(Box::new(Kept { spec: of.clone(), given: Arc::clone(&to) }))).unwrap();
     let session = trained(&setup(algorithm, place.clone(), settings, steps));
-    let file = block_on(session.policy_snapshot(0)).unwrap();
+    let file = wait(session.policy_snapshot(0));
     let mut policy = Evaluator::load_with(&Device::cpu(1), place, &file).unwrap();
-    block_on(policy.evaluate(2, 7, true)).unwrap();
+    wait(policy.evaluate(2, 7, true));
     let all = given.lock().unwrap().clone();
     assert!(all.len() as u64 >= steps, "{algorithm}: {}", all.len());
     all
@@ -133,8 +130,7 @@ fn whole_numbers_are_played_as_such_and_even_draws_reach_each_as_often() {
 #[test]
 fn whole_numbers_are_the_same_in_programs_and_on_the_host() {
     let dial = EnvDef::new(Dial { range: Dim::whole("gear", 0.0, 10.0), wanted: 7.0 }).unwrap();
-    let bytes =
-        |place: EnvPlace, settings: &str| block_on(trained(&setup("ppo", place, settings, 512)).parameters(0)).unwrap();
+    let bytes = |place: EnvPlace, settings: &str| wait(trained(&setup("ppo", place, settings, 512)).parameters(0));
     for settings in [SMALL.to_owned(), format!("{SMALL}\nscale_actions = true")] {
         assert_eq!(bytes(dial.clone().into(), &settings), bytes(hosted(&dial), &settings));
     }
@@ -161,10 +157,10 @@ fn bounds_that_single_precision_cannot_hold_are_refused() {
 fn learned(range: &Dim, wanted: f64, settings: &str) -> f64 {
     let dial = EnvDef::new(Dial { range: range.clone(), wanted }).unwrap();
     let session = trained(&setup("ppo", dial.clone(), settings, 16_384));
-    let file = block_on(session.policy_snapshot(0)).unwrap();
+    let file = wait(session.policy_snapshot(0));
     let own = Own { env: Some(dial.into()), ..Own::default() };
     let mut policy = Evaluator::load_with(&Device::cpu(1), own, &file).unwrap();
-    block_on(policy.evaluate(1, 7, true)).unwrap()[0].ret / 8.0
+    wait(policy.evaluate(1, 7, true))[0].ret / 8.0
 }
 
 #[test]

@@ -2,11 +2,11 @@
 //! does, alone, stacked, resumed and extended.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use pollster::block_on;
 use quickstudy_core::Device;
 use quickstudy_core::env::builtin;
-use quickstudy_core::train::{Layer, Session, Setup};
+use quickstudy_core::train::Session;
 use quickstudy_tests::hosted::hosted;
+use quickstudy_tests::trainings::{restored, snapshots, training, training_on, value, wait};
 
 const SAMPLED: &str = "hidden = [4]\nenvs = 2\nmin_rollouts = 4\nlearning_rate_schedule = \"linear\"\n";
 const POPULATION: &str = "hidden = [4]\nn_samples = 8\nepisodes = 1\n";
@@ -74,20 +74,7 @@ pub(super) const TOGETHER: &[Run<'_>] = &[
 pub(super) const SEEDS: [u64; 3] = [3, 4, 5];
 
 fn session((algorithm, env, settings, steps): Run<'_>, seeds: &[u64]) -> Session {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(&settings.concat()).unwrap() };
-    let setup = Setup::resolve(algorithm, builtin(env).unwrap(), seeds, Some(steps), &[layer]).unwrap();
-    Session::new(&Device::cpu(1), &setup).unwrap()
-}
-
-/// The snapshots of all seeds.
-pub(super) fn snapshots(session: &Session) -> Vec<Vec<u8>> {
-    let seeds = 0..session.setup().seeds.len();
-    seeds.map(|index| block_on(session.snapshot(index)).unwrap()).collect()
-}
-
-pub(super) fn restored(snapshots: &[Vec<u8>]) -> Session {
-    let files: Vec<&[u8]> = snapshots.iter().map(Vec::as_slice).collect();
-    Session::restore(&Device::cpu(1), &files).unwrap()
+    training(algorithm, env).seeds(seeds).steps(steps).set(&settings.concat()).session()
 }
 
 /// Trains to the end, and checks that each seed ends with the iteration in which its steps are made.
@@ -96,7 +83,7 @@ fn finish(session: &mut Session, run: Run<'_>) {
     let (seeds, steps) = (session.setup().seeds.len(), session.setup().steps);
     while !session.done() {
         let before: Vec<u64> = (0..seeds).map(|index| session.steps_made(index)).collect();
-        let rows = block_on(session.step()).unwrap();
+        let rows = wait(session.step());
         assert_eq!(rows.len(), session.running().len(), "{run:?}");
         for index in session.running() {
             assert!(before[*index] < steps, "{run:?}: seed {index} was done after {} steps", before[*index]);
@@ -124,7 +111,7 @@ fn check(run: Run<'_>) -> Vec<u64> {
         let mut alone = session(run, &[seed]);
         finish(&mut alone, run);
         assert!(snapshots(&alone)[0] == whole[index], "{run:?}: seed {seed} alone");
-        let of = |session: &Session, index| block_on(session.parameters(index)).unwrap();
+        let of = |session: &Session, index| wait(session.parameters(index));
         assert_eq!(of(&alone, 0), of(&stacked, index), "{run:?}: seed {seed}");
     }
     // Snapshots in which some seeds may have ended.
@@ -132,9 +119,9 @@ fn check(run: Run<'_>) -> Vec<u64> {
     for stop in [*ended.iter().min().unwrap(), *ended.iter().max().unwrap() - 1] {
         let mut killed = session(run, &SEEDS);
         for _ in 0..stop {
-            block_on(killed.step()).unwrap();
+            wait(killed.step());
         }
-        let mut resumed = restored(&snapshots(&killed));
+        let mut resumed = restored(None, &snapshots(&killed));
         drop(killed);
         assert_eq!(iterations(&resumed).into_iter().max(), Some(stop), "{run:?}");
         finish(&mut resumed, run);
@@ -145,11 +132,11 @@ fn check(run: Run<'_>) -> Vec<u64> {
     let further = made + run.3 / 2;
     stacked.set_steps(further).unwrap();
     finish(&mut stacked, run);
-    let mut resumed = restored(&whole);
+    let mut resumed = restored(None, &whole);
     resumed.set_steps(further).unwrap();
     finish(&mut resumed, run);
     assert!(snapshots(&resumed) == snapshots(&stacked), "{run:?}: resumed and extended");
-    let mut alone = restored(&whole[1..2]);
+    let mut alone = restored(None, &whole[1..2]);
     alone.set_steps(further).unwrap();
     finish(&mut alone, run);
     assert!(snapshots(&alone)[0] == snapshots(&stacked)[1], "{run:?}: alone and extended");
@@ -189,7 +176,7 @@ fn steps_that_cannot_be_are_refused_and_nothing_changes() {
     // The number of steps that was asked for before is kept.
     cma_es.set_steps(600).unwrap();
     assert!(snapshots(&cma_es) == before && cma_es.done());
-    let resolve = |steps| Setup::resolve("ppo", builtin("cartpole").unwrap(), &[0], Some(steps), &[]);
+    let resolve = |steps| training("ppo", "cartpole").seeds(&[0]).steps(steps).resolve();
     for (steps, part) in [(0, "at least 1"), (1_000_000_000_000_001, "is more than"), (u64::MAX, "is more than")] {
         let error = resolve(steps).unwrap_err().to_string();
         assert!(error.starts_with("steps: ") && error.contains(part), "{error}");
@@ -202,18 +189,17 @@ fn a_run_does_not_end_before_it_has_learned() {
     let settings = "hidden = [4]\nenvs = 1\nmin_steps = 300\nlearning_starts = 500\nbatch_size = 8\ngradient_steps = 4";
     let run: Run<'_> = ("dqn", "cartpole", &[settings], 501);
     let mut dqn = session(run, &SEEDS);
-    let rows = block_on(dqn.step()).unwrap();
+    let rows = wait(dqn.step());
     assert!((0..3).any(|index| dqn.steps_made(index) >= 501) && !dqn.done(), "the warm-up made all steps of a seed");
-    let updates = |rows: &[Vec<(String, f64)>]| -> Vec<f64> {
-        rows.iter().map(|row| row.iter().find(|(name, _)| name == "train/updates").unwrap().1).collect()
-    };
+    let updates =
+        |rows: &[Vec<(String, f64)>]| -> Vec<f64> { rows.iter().map(|row| value(&row, "train/updates")).collect() };
     assert!(updates(&rows).iter().all(|updates| updates.is_nan()));
     let begun = snapshots(&dqn);
-    for mut session in [dqn, restored(&begun)] {
-        assert_eq!(updates(&block_on(session.step()).unwrap()), [4.0; 3]);
+    for mut session in [dqn, restored(None, &begun)] {
+        assert_eq!(updates(&wait(session.step())), [4.0; 3]);
         assert!(session.done());
         let whole = snapshots(&session);
-        assert!(snapshots(&restored(&whole)) == whole);
+        assert!(snapshots(&restored(None, &whole)) == whole);
     }
 }
 
@@ -222,14 +208,14 @@ fn evaluations_of_some_seeds_are_those_of_all() {
     let run: Run<'_> = ("cma-es", "cartpole", &[POPULATION], 600);
     let mut apart = session(run, &SEEDS);
     finish(&mut apart, run);
-    let all = block_on(apart.evaluate(5)).unwrap();
+    let all = wait(apart.evaluate(5));
     for index in [2, 0, 1] {
-        let one = block_on(apart.evaluate_seeds(&[index], 5)).unwrap();
+        let one = wait(apart.evaluate_seeds(&[index], 5));
         assert_eq!(one, [all[index].clone()], "seed {index}");
     }
     let mut alone = session(run, &SEEDS[1..2]);
     finish(&mut alone, run);
-    assert_eq!(block_on(alone.evaluate(5)).unwrap(), all[1..2]);
+    assert_eq!(wait(alone.evaluate(5)), all[1..2]);
 }
 
 /// An executor plays for all seeds as long as one goes on; the results of seeds that have ended are dropped.
@@ -242,26 +228,24 @@ fn seeds_on_the_host_end_as_those_in_programs() {
         let mut inside = session(run, &SEEDS);
         let env = builtin(run.1).unwrap();
         // Presets hold for programs alone.
-        let layer = Layer { origin: "test".into(), settings: inside.setup().table() };
-        let setup = Setup::resolve(name, hosted(&env), &SEEDS, Some(run.3), &[layer]).unwrap();
-        let mut outside = Session::new(&device, &setup).unwrap();
+        let mut outside =
+            training_on(name, hosted(&env)).seeds(&SEEDS).steps(run.3).with(inside.setup().table()).session_on(&device);
         finish(&mut inside, run);
         let ended = iterations(&inside);
         apart += u32::from(ended.iter().any(|iterations| *iterations != ended[0]));
         let last = *ended.iter().max().unwrap();
         // The last iteration but one, in which some seeds are done.
         for _ in 1..last {
-            block_on(outside.step()).unwrap();
+            wait(outside.step());
         }
         let saved = snapshots(&outside);
-        let files: Vec<&[u8]> = saved.iter().map(Vec::as_slice).collect();
-        let resumed = Session::restore_with(&device, hosted(&env), &files).unwrap();
+        let resumed = restored(hosted(&env), &saved);
         for mut session in [outside, resumed] {
             finish(&mut session, run);
             assert_eq!(iterations(&session), ended, "{run:?}");
             for index in 0..SEEDS.len() {
                 assert_eq!(session.steps_made(index), inside.steps_made(index), "{run:?}: seed {index}");
-                let [a, b] = [&session, &inside].map(|session| block_on(session.parameters(index)).unwrap());
+                let [a, b] = [&session, &inside].map(|session| wait(session.parameters(index)));
                 assert!(a == b, "{run:?}: seed {index}");
             }
         }

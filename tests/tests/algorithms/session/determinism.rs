@@ -1,13 +1,9 @@
 //! Determinism: equal seeds give equal bits, alone or stacked, on one thread or several.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy_core::train::{Layer, Row, Session, Setup};
-use quickstudy_core::{Device, env};
-
-fn setup(name: &str, seeds: &[u64], settings: &str) -> Setup {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    Setup::resolve("ppo", env::builtin(name).unwrap(), seeds, None, &[layer]).unwrap()
-}
+use quickstudy_core::Device;
+use quickstudy_core::train::{Row, Session, Setup};
+use quickstudy_tests::trainings::training;
 
 /// The snapshot, the policy's snapshot and the rows of each seed after some iterations.
 fn train(setup: &Setup, threads: usize, iterations: usize) -> Vec<(Vec<u8>, Vec<Row>)> {
@@ -50,8 +46,9 @@ fn same(a: &[(Vec<u8>, Vec<Row>)], b: &[(Vec<u8>, Vec<Row>)], what: &str) {
 fn three_stacked_seeds_equal_three_runs_bit_for_bit() {
     for (name, settings) in CASES {
         let seeds = [5, 0, u64::MAX];
-        let stacked = train(&setup(name, &seeds, settings), 1, 3);
-        let alone: Vec<_> = seeds.iter().flat_map(|s| train(&setup(name, &[*s], settings), 1, 3)).collect();
+        let stacked = train(&training("ppo", name).seeds(&seeds).set(settings).setup(), 1, 3);
+        let alone: Vec<_> =
+            seeds.iter().flat_map(|s| train(&training("ppo", name).seeds(&[*s]).set(settings).setup(), 1, 3)).collect();
         same(&stacked, &alone, name);
         assert_ne!(stacked[0].0, stacked[1].0, "{name}: seeds differ");
     }
@@ -60,18 +57,21 @@ fn three_stacked_seeds_equal_three_runs_bit_for_bit() {
 #[test]
 fn one_thread_equals_several() {
     for (name, settings) in CASES {
-        let setup = setup(name, &[1, 2], settings);
+        let setup = training("ppo", name).seeds(&[1, 2]).set(settings).setup();
         same(&train(&setup, 1, 3), &train(&setup, 2, 3), name);
     }
     // The run is large enough that work is really split.
-    let setup = setup("cartpole", &[1], "envs = 512\nhorizon = 8\nminibatches = 2\nepochs = 2\nhidden = [32, 32]");
+    let setup = training("ppo", "cartpole")
+        .seeds(&[1])
+        .set("envs = 512\nhorizon = 8\nminibatches = 2\nepochs = 2\nhidden = [32, 32]")
+        .setup();
     same(&train(&setup, 1, 2), &train(&setup, 3, 2), "cartpole, 512 environments");
 }
 
 #[test]
 fn evaluating_changes_nothing_about_training() {
     let (name, settings) = CASES[1];
-    let setup = setup(name, &[3, 4], settings);
+    let setup = training("ppo", name).seeds(&[3, 4]).set(settings).setup();
     let plain = train(&setup, 1, 2);
     let mut session = Session::new(&Device::cpu(1), &setup).unwrap();
     for _ in 0..2 {

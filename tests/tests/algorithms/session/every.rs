@@ -8,8 +8,9 @@ mod settings;
 use quickstudy_core::algo::AlgorithmDef;
 use quickstudy_core::env::EnvDef;
 use quickstudy_core::host::EnvPlace;
-use quickstudy_core::train::{Layer, Setup, small};
+use quickstudy_core::train::{Setup, small};
 use quickstudy_core::{Device, Result};
+use quickstudy_tests::trainings::training_on;
 use toml::Table;
 
 const SEEDS: [u64; 3] = [3, 4, 5];
@@ -33,8 +34,7 @@ impl SmallRun {
 
     /// Trains these seeds for a number of steps, in programs or on the host.
     fn resolve(&self, env: impl Into<EnvPlace>, seeds: &[u64], steps: u64) -> Result<Setup> {
-        let layer = Layer { origin: "test".into(), settings: self.settings.clone() };
-        Setup::resolve(self.def, env, seeds, Some(steps), &[layer])
+        training_on(self.def, env).seeds(seeds).steps(steps).with(self.settings.clone()).resolve()
     }
 
     /// Four iterations of these seeds, in programs or on the host.

@@ -8,10 +8,11 @@ use quickstudy_core::host::{
     Chance, EnvPlace, Executor, Fleet, FleetSize, HostEnv, IterativeExecutor, OneOf, Stepped, TaskPerEpisode, Wrapped,
 };
 use quickstudy_core::rng::Key;
-use quickstudy_core::train::{Layer, Saved, Session, Setup, joined};
+use quickstudy_core::train::{Saved, Session, joined};
 use quickstudy_core::{Device, Error, Result};
 use quickstudy_tests::crafted::Crafted;
 use quickstudy_tests::hosted::hosted;
+use quickstudy_tests::trainings::{steps, training_on, wait};
 use safetensors::tensor::Dtype;
 
 const EPISODES: &str = "environment.host";
@@ -19,16 +20,9 @@ const PPO: &str = "hidden = [4]\nenvs = 2\nhorizon = 8\nminibatches = 1";
 const SVPG: &str = "hidden = [4]\nenvs = 2\nhorizon = 8\nnum_particles = 3";
 const PROMP: &str = "hidden = [4]\nmeta_batch = 2\nrollouts = 2\nhorizon = 5";
 const DQN: &str = "hidden = [4]\nmemory_size = 24\nbatch_size = 4\nlearning_starts = 8\niteration_steps = 16";
-
-fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
-    pollster::block_on(future).unwrap()
-}
-
 fn trained(algorithm: &str, place: EnvPlace, settings: &str, seed: u64, iterations: usize) -> Session {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    let setup = Setup::resolve(algorithm, place, &[seed], Some(4096), &[layer]).unwrap();
-    let mut session = Session::new(&Device::cpu(1), &setup).unwrap();
-    (0..iterations).for_each(|_| drop(wait(session.step())));
+    let mut session = training_on(algorithm, place).seeds(&[seed]).steps(4096).set(settings).session();
+    steps(&mut session, iterations);
     session
 }
 

@@ -9,18 +9,11 @@ use quickstudy_core::host::{
     Chance, EnvPlace, FleetSize, HostEnv, IterativeExecutor, ParallelExecutor, Transition, Wrapped,
 };
 use quickstudy_core::train::{
-    ALGORITHMS, AdaptationStage, Episode, Evaluator, Layer, MetaTest, PathStep, Session, Setup, StageUnit, Viewer,
+    ALGORITHMS, AdaptationStage, Episode, Evaluator, MetaTest, PathStep, Session, Setup, StageUnit, Viewer,
 };
 use quickstudy_core::{DType, Device, Result, State};
 use quickstudy_tests::hosted::hosted;
-
-fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
-    pollster::block_on(future).unwrap()
-}
-
-fn layer(text: &str) -> [Layer; 1] {
-    [Layer { origin: "test".into(), settings: toml::from_str(text).unwrap() }]
-}
+use quickstudy_tests::trainings::{finish, restored, snapshots, training, training_on, wait};
 
 const PPO: &str = "hidden = [8]\nenvs = 4\nhorizon = 16\nminibatches = 2\nnormalise_observations = true";
 const TRPO: &str = "hidden = [8]\nenvs = 4\nhorizon = 16\nminibatches = 2\ncritic_epochs = 2\nnormalise_rewards = true";
@@ -30,7 +23,7 @@ const PROMP: &str = "hidden = [8]\nmeta_batch = 2\nrollouts = 3\nhorizon = 8";
 /// Setups of one run inside of programs and on the host.
 fn pair(algorithm: &str, env: &EnvDef, text: &str) -> [Setup; 2] {
     // No preset holds on the host, so all that matters is written out.
-    let of = |place: EnvPlace| Setup::resolve(algorithm, place, &[3, 4], Some(1), &layer(text)).unwrap();
+    let of = |place: EnvPlace| training_on(algorithm, place).seeds(&[3, 4]).steps(1).set(text).setup();
     [of(env.clone().into()), of(hosted(env))]
 }
 
@@ -61,9 +54,8 @@ fn the_same_run_on_the_host_reports_and_saves_the_same_and_goes_on_from_a_snapsh
             same(wait(inside.step()), wait(session.step()));
         }
         assert_eq!(policies(&inside), policies(&session), "{algorithm}");
-        let saved: Vec<Vec<u8>> = (0..2).map(|index| wait(session.snapshot(index))).collect();
-        let bytes: Vec<&[u8]> = saved.iter().map(Vec::as_slice).collect();
-        let again = Session::restore_with(&device, hosted(&env), &bytes).unwrap();
+        let saved = snapshots(&session);
+        let again = restored(hosted(&env), &saved);
         assert_eq!((again.iteration(), again.env_steps()), (2, session.env_steps()));
         assert_eq!(policies(&again), policies(&session));
         // It goes on in the episodes that were saved, and then saves equal bytes to those of a run that never
@@ -79,7 +71,8 @@ fn the_same_run_on_the_host_reports_and_saves_the_same_and_goes_on_from_a_snapsh
         }
         // The host's episodes cannot go on inside of programs, and the error says what is missing.
         if ["ppo", "trpo"].contains(&algorithm) {
-            let error = Session::restore(&device, &bytes).unwrap_err().to_string();
+            let files: Vec<&[u8]> = saved.iter().map(Vec::as_slice).collect();
+            let error = Session::restore(&device, &files).unwrap_err().to_string();
             assert!(error.contains("`environment.state` is missing"), "{error}");
         }
     }
@@ -106,13 +99,11 @@ fn two_resumes_of_one_snapshot_are_alike_where_environments_cannot_save() {
     let env = builtin("cartpole").unwrap();
     let inner = env.clone();
     let place = EnvPlace::of_envs(move |_| Ok(Box::new(Forgetful(Wrapped::new(&inner))))).unwrap();
-    let setup = Setup::resolve("ppo", place.clone(), &[3, 4], Some(1000), &layer(PPO)).unwrap();
-    let mut session = Session::new(&device, &setup).unwrap();
+    let mut session = training_on("ppo", place.clone()).seeds(&[3, 4]).steps(1000).set(PPO).session_on(&device);
     wait(session.step());
-    let saved: Vec<Vec<u8>> = (0..2).map(|index| wait(session.snapshot(index))).collect();
-    let bytes: Vec<&[u8]> = saved.iter().map(Vec::as_slice).collect();
+    let saved = snapshots(&session);
     let [a, b] = [0; 2].map(|_| {
-        let mut again = Session::restore_with(&device, place.clone(), &bytes).unwrap();
+        let mut again = restored(place.clone(), &saved);
         assert!(again.begins_anew());
         wait(again.step());
         assert!(!again.begins_anew());
@@ -134,12 +125,10 @@ fn environments_on_threads_save_and_go_on_as_those_one_after_the_other() {
             Ok(Box::new(ParallelExecutor::new(tasks, envs_per_task, horizon, 3, make)?))
         })
     };
-    let setup = Setup::resolve("ppo", hosted(&env), &[3, 4], Some(1000), &layer(PPO)).unwrap();
-    let mut session = Session::new(&device, &setup).unwrap();
+    let mut session = training_on("ppo", hosted(&env)).seeds(&[3, 4]).steps(1000).set(PPO).session_on(&device);
     wait(session.step());
-    let saved: Vec<Vec<u8>> = (0..2).map(|index| wait(session.snapshot(index))).collect();
-    let bytes: Vec<&[u8]> = saved.iter().map(Vec::as_slice).collect();
-    let mut again = Session::restore_with(&device, on_threads, &bytes).unwrap();
+    let saved = snapshots(&session);
+    let mut again = restored(on_threads, &saved);
     wait(session.step());
     wait(again.step());
     assert!(wait(session.snapshot(0)) == wait(again.snapshot(0)));
@@ -188,7 +177,7 @@ fn calls_that_need_programs_and_executors_that_do_not_fit_say_so() {
     let env = builtin("cartpole").unwrap();
     let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
     let executor = |each| Box::new(IterativeExecutor::new(2, each, 0, make).unwrap());
-    let resolve = |place: EnvPlace| Setup::resolve("ppo", place, &[3, 4], Some(1), &layer(PPO)).unwrap();
+    let resolve = |place: EnvPlace| training_on("ppo", place).seeds(&[3, 4]).steps(1).set(PPO).setup();
     let error = Session::new(&device, &resolve(executor(3).into())).unwrap_err().to_string();
     assert!(error.starts_with("executor: the executor plays 2 tasks on 3 environments each"), "{error}");
     // An executor that was made beforehand plays once.
@@ -211,12 +200,9 @@ fn a_policy_plays_environments_of_the_host() {
     let device = Device::cpu(1);
     let env = builtin("cartpole").unwrap();
     let text = "hidden = [16]\nenvs = 8\nhorizon = 64\nminibatches = 4\nlearning_rate = 3e-3";
-    let setup = Setup::resolve("ppo", env.clone(), &[0], Some(30_000), &layer(text)).unwrap();
-    let mut session = Session::new(&device, &setup).unwrap();
+    let mut session = training_on("ppo", env.clone()).seeds(&[0]).steps(30_000).set(text).session_on(&device);
     let before = wait(session.policy_snapshot(0));
-    while !session.done() {
-        wait(session.step());
-    }
+    finish(&mut session);
     let after = wait(session.policy_snapshot(0));
     let played = |bytes: &[u8], deterministic: bool| -> f64 {
         let mut policy = Evaluator::load_with(&device, hosted(&env), bytes).unwrap();
@@ -236,8 +222,7 @@ fn tasks_of_ones_own_are_adapted_to_as_those_that_were_drawn() {
     for (algorithm, env, text) in
         [("promp", "navigation", PROMP), ("rl2-ppo", "bandit", "units = 8\nmeta_batch = 4\nminibatches = 1")]
     {
-        let setup = Setup::resolve(algorithm, builtin(env).unwrap(), &[0], Some(1), &layer(text)).unwrap();
-        let mut session = Session::new(&device, &setup).unwrap();
+        let mut session = training(algorithm, env).seeds(&[0]).steps(1).set(text).session_on(&device);
         wait(session.step());
         let policy = Evaluator::load(&device, &wait(session.policy_snapshot(0))).unwrap();
         let test = MetaTest { tasks: 3, seed: 9, ..MetaTest::default() };
@@ -267,8 +252,7 @@ fn tasks_of_ones_own_are_adapted_to_as_those_that_were_drawn() {
 fn a_policy_adapts_to_the_same_returns_on_the_host() {
     let device = Device::cpu(1);
     let env = builtin("point-arena").unwrap();
-    let setup = Setup::resolve("promp", env.clone(), &[7], Some(1), &layer(PROMP)).unwrap();
-    let mut session = Session::new(&device, &setup).unwrap();
+    let mut session = training_on("promp", env.clone()).seeds(&[7]).steps(1).set(PROMP).session_on(&device);
     wait(session.step());
     let bytes = wait(session.policy_snapshot(0));
     let inside = Evaluator::load(&device, &bytes).unwrap();
@@ -327,12 +311,9 @@ fn a_memory_adapts_on_the_host() {
     let device = Device::cpu(2);
     let env = builtin("bandit:arms=3,pulls=20").unwrap();
     let text = "units = 16\nmeta_batch = 64\nepisodes = 1\nlearning_rate = 3e-3";
-    let setup = Setup::resolve("rl2-ppo", env.clone(), &[0], Some(200_000), &layer(text)).unwrap();
-    let mut session = Session::new(&device, &setup).unwrap();
+    let mut session = training_on("rl2-ppo", env.clone()).seeds(&[0]).steps(200_000).set(text).session_on(&device);
     let untrained = wait(session.policy_snapshot(0));
-    while !session.done() {
-        wait(session.step());
-    }
+    finish(&mut session);
     let trained = wait(session.policy_snapshot(0));
     let arms = vec![vec![0.1, 0.9, 0.1]; 100];
     let last = |bytes: &[u8]| {

@@ -23,10 +23,7 @@ use quickstudy_core::policy::{GaussianConfig, MemoryConfig, MemoryKind, NetConfi
 use quickstudy_core::rng::Key;
 use quickstudy_core::{Device, Result};
 use quickstudy_tests::toy_env::{Fault, ToyEnv};
-
-fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
-    pollster::block_on(future).unwrap()
-}
+use quickstudy_tests::trainings::wait;
 
 fn net(width: usize) -> NetConfig {
     NetConfig::hidden(vec![width])

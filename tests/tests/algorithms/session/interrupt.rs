@@ -1,27 +1,21 @@
 //! Training that is asked to stop in the middle of an iteration.
 
-use quickstudy_core::env::builtin;
-use quickstudy_core::train::{Layer, Session, Setup};
+use quickstudy_core::train::Session;
 use quickstudy_core::{Device, Error};
+use quickstudy_tests::trainings::{finish, training, wait};
 
 #[test]
 fn an_interrupted_session_saves_nothing_and_its_last_snapshot_goes_on() {
-    let layer = Layer {
-        origin: "test".to_owned(),
-        settings: toml::from_str("envs = 4\nhorizon = 16\nminibatches = 1").unwrap(),
-    };
-    let setup = Setup::resolve("ppo", builtin("cartpole").unwrap(), &[3], Some(256), &[layer]).unwrap();
+    let setup = training("ppo", "cartpole").steps(256).set("envs = 4\nhorizon = 16\nminibatches = 1").setup();
     let whole = {
         let mut session = Session::new(&Device::cpu(1), &setup).unwrap();
-        while !session.done() {
-            pollster::block_on(session.step()).unwrap();
-        }
-        pollster::block_on(session.snapshot(0)).unwrap()
+        finish(&mut session);
+        wait(session.snapshot(0))
     };
     let device = Device::cpu(1);
     let mut session = Session::new(&device, &setup).unwrap();
-    pollster::block_on(session.step()).unwrap();
-    let last = pollster::block_on(session.snapshot(0)).unwrap();
+    wait(session.step());
+    let last = wait(session.snapshot(0));
     device.interrupt().ask();
     assert_eq!(pollster::block_on(session.step()).unwrap_err(), Error::Interrupted);
     device.interrupt().clear();
@@ -30,8 +24,6 @@ fn an_interrupted_session_saves_nothing_and_its_last_snapshot_goes_on() {
     refused(pollster::block_on(session.snapshot(0)).unwrap_err());
     refused(pollster::block_on(session.evaluate(1)).unwrap_err());
     let mut session = Session::restore(&device, &[&last]).unwrap();
-    while !session.done() {
-        pollster::block_on(session.step()).unwrap();
-    }
-    assert!(pollster::block_on(session.snapshot(0)).unwrap() == whole);
+    finish(&mut session);
+    assert!(wait(session.snapshot(0)) == whole);
 }

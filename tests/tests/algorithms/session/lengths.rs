@@ -3,14 +3,13 @@
 
 use pollster::block_on;
 use quickstudy_core::Device;
-use quickstudy_core::env::builtin;
-use quickstudy_core::train::{Layer, Length, Row, Session, Setup, snapshot_progress};
+use quickstudy_core::train::{Length, Row, Session, Setup, snapshot_progress};
+use quickstudy_tests::trainings::{restored, snapshots, training};
 
-use super::budgets::{APART, Run, SEEDS, TOGETHER, restored, snapshots};
+use super::budgets::{APART, Run, SEEDS, TOGETHER};
 
 fn setup((algorithm, env, settings, _): Run<'_>, length: Length) -> quickstudy_core::Result<Setup> {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(&settings.concat()).unwrap() };
-    Setup::resolve(algorithm, builtin(env).unwrap(), &SEEDS, length, &[layer])
+    training(algorithm, env).seeds(&SEEDS).length(length).set(&settings.concat()).resolve()
 }
 
 fn session(run: Run<'_>, iterations: u64) -> Session {
@@ -60,12 +59,12 @@ fn each_seed_makes_as_many_iterations_as_were_asked_for() {
         assert_eq!((progress.iterations, progress.length), (3, Length::Iterations(5)), "{run:?}");
         assert_eq!(progress.has_made(Length::Iterations(3)), Some(true));
         assert_eq!(progress.has_made(Length::Iterations(4)), Some(false));
-        let mut resumed = restored(&half);
+        let mut resumed = restored(None, &half);
         assert_eq!(resumed.setup().length(), Length::Iterations(5), "{run:?}");
         finish(&mut resumed);
         let ended = snapshots(&whole);
         assert!(snapshots(&resumed) == ended, "{run:?}: resumed");
-        let mut further = restored(&ended);
+        let mut further = restored(None, &ended);
         assert!(further.done(), "{run:?}");
         further.set_length(Length::Iterations(7)).unwrap();
         assert_eq!(finish(&mut further).len(), 2, "{run:?}: extended by two");

@@ -6,15 +6,15 @@ use std::rc::Rc;
 use quickstudy_core::algo::{Algorithm, Training};
 use quickstudy_core::env::builtin;
 use quickstudy_core::host::{HostEnv, IterativeExecutor, TaskPerEpisode, Wrapped};
-use quickstudy_core::train::{Evaluator, Layer, Session, Setup};
+use quickstudy_core::train::{Evaluator, Session, Setup};
 use quickstudy_core::{Device, Result, State};
+use quickstudy_tests::trainings::training;
 
 const SEEDS: [u64; 2] = [5, 1 << 33];
 
 fn setup(algorithm: &str, env: &str, steps: u64) -> Setup {
     let text = "envs = 3\nhorizon = 40\nminibatches = 2\nhidden = [8]";
-    let small = Layer { origin: "test".into(), settings: toml::from_str(text).unwrap() };
-    Setup::resolve(algorithm, builtin(env).unwrap(), &SEEDS, Some(steps), &[small]).unwrap()
+    training(algorithm, env).seeds(&SEEDS).steps(steps).set(text).setup()
 }
 
 fn words(device: &Device, state: &State, name: &str) -> Vec<u32> {

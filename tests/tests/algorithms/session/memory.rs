@@ -3,15 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests may panic")]
 
 use quickstudy_core::algo::Training;
-use quickstudy_core::env::builtin;
-use quickstudy_core::train::{ALGORITHMS, Layer, Session, Setup, small};
+use quickstudy_core::train::{ALGORITHMS, Session, Setup, small};
 use quickstudy_core::{Device, Error};
+use quickstudy_tests::trainings::{training, training_on};
 use toml::Table;
 
 fn setup(algorithm: &str, env: &str, settings: &str, seeds: &[u64]) -> Setup {
     let settings: Table = toml::from_str(settings).unwrap();
-    let layer = Layer { origin: "test".to_owned(), settings };
-    Setup::resolve(algorithm, builtin(env).unwrap(), seeds, Some(10_000), &[layer]).unwrap()
+    training(algorithm, env).seeds(seeds).steps(10_000).with(settings).setup()
 }
 
 #[test]
@@ -64,8 +63,7 @@ fn a_byte_less_than_is_needed_is_refused() {
 fn arrays_that_no_machine_can_hold_are_an_error_of_every_algorithm() {
     for def in ALGORITHMS {
         let (env, settings) = small(def).unwrap();
-        let layer = Layer { origin: "test".to_owned(), settings };
-        let setup = Setup::resolve(*def, env.clone(), &[0], Some(100_000), &[layer]).unwrap();
+        let setup = training_on(*def, env.clone()).seeds(&[0]).steps(100_000).with(settings).setup();
         let error = Training::plans(&**setup.fitted(), &env, 1 << 56).unwrap_err();
         assert!(matches!(error, Error::Memory(_)), "{}: {error}", def.name);
     }

@@ -2,10 +2,10 @@
 //! once, and one that does not has to find out.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use quickstudy_core::Result;
 use quickstudy_core::env::{ActionSpace, Dim, EnvSpec};
 use quickstudy_core::host::{Chance, EnvPlace, HostEnv, OneOf, Transition};
-use quickstudy_core::train::{Layer, Session, Setup};
-use quickstudy_core::{Device, Result};
+use quickstudy_tests::trainings::{training_on, value, wait};
 
 const STEPS: usize = 5;
 
@@ -46,13 +46,11 @@ fn levers(identity: bool) -> Result<OneOf> {
 fn returns(identity: bool) -> [f64; 2] {
     let place = EnvPlace::of_envs(move |_| Ok(Box::new(levers(identity)?))).unwrap();
     let settings = "meta_batch = 64\nepisodes = 1\nunits = 8\nlearning_rate = 0.02\ngae_lambda = 0.3\n";
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    let setup = Setup::resolve("rl2-ppo", place, &[3], Some(64 * 5 * 40), &[layer]).unwrap();
-    let mut session = Session::new(&Device::cpu(1), &setup).unwrap();
+    let mut session = training_on("rl2-ppo", place).steps(64 * 5 * 40).set(settings).session();
     let mut all = Vec::new();
     while !session.done() {
-        let row = pollster::block_on(session.step()).unwrap().remove(0);
-        all.push(row.iter().find(|(name, _)| name == "meta/trial_return").unwrap().1);
+        let row = wait(session.step()).remove(0);
+        all.push(value(&row, "meta/trial_return"));
     }
     [all[0], *all.last().unwrap()]
 }

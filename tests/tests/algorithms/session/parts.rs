@@ -5,9 +5,10 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use pollster::block_on as wait;
-use quickstudy_core::train::{self, Evaluator, Layer, Own, Ring, Saved, Session, Setup};
-use quickstudy_core::{Device, Error, env};
+use quickstudy_core::train::{self, Evaluator, Own, Ring, Saved, Session, Setup};
+use quickstudy_core::{Device, Error};
 use quickstudy_tests::crafted::Crafted;
+use quickstudy_tests::trainings::{finish, training};
 
 const SAC: &str = "batch_size = 16\nhidden = [8]\nlearning_starts = 200\nmemory_size = 450";
 const DQN: &str = "batch_size = 16\nhidden = [8]\ntrain_freq = 4\nlearning_starts = 64\niteration_steps = 64\n\
@@ -23,8 +24,7 @@ fn setup(algorithm: &str, seeds: &[u64], steps: u64) -> Setup {
         _ => ("cartpole:time_limit=40", EPISODES),
     };
     let algorithm = if algorithm == "episodes" { "dqn" } else { algorithm };
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(text).unwrap() };
-    Setup::resolve(algorithm, env::builtin(env).unwrap(), seeds, Some(steps), &[layer]).unwrap()
+    training(algorithm, env).seeds(seeds).steps(steps).set(text).setup()
 }
 
 /// The place of one seed's snapshots.
@@ -71,12 +71,6 @@ fn restore(device: &Device, folders: &[Folder]) -> quickstudy_core::Result<Sessi
 
 fn whole(folder: &Folder) -> quickstudy_core::Result<Vec<u8>> {
     train::joined(Own::default(), Saved::in_parts(&folder.file, &|name, bytes| folder.read(name, bytes)))
-}
-
-fn finish(session: &mut Session) {
-    while !session.done() {
-        wait(session.step()).unwrap();
-    }
 }
 
 #[test]
@@ -154,7 +148,9 @@ fn a_run_of_whole_episodes_goes_on_from_parts_alone_or_stacked() {
     let last = [0, 1].map(|index| wait(session.snapshot(index)).unwrap());
     let mut stacked = restore(&Device::cpu(2), &middle).unwrap();
     let mut alone = restore(&device, &middle[1..]).unwrap();
-    [&mut stacked, &mut alone].into_iter().for_each(finish);
+    for session in [&mut stacked, &mut alone] {
+        finish(session);
+    }
     assert!([0, 1].map(|index| wait(stacked.snapshot(index)).unwrap()) == last);
     assert!(wait(alone.snapshot(0)).unwrap() == last[1]);
     let mut own = middle[1].clone();
@@ -212,9 +208,7 @@ fn a_whole_snapshot_goes_on_in_parts() {
 
 #[test]
 fn an_algorithm_without_a_memory_has_the_same_file_either_way() {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str("hidden = [4]").unwrap() };
-    let setup = Setup::resolve("ppo", env::builtin("cartpole").unwrap(), &[1], Some(512), &[layer]).unwrap();
-    let session = Session::new(&Device::cpu(1), &setup).unwrap();
+    let session = training("ppo", "cartpole").seeds(&[1]).steps(512).set("hidden = [4]").session();
     let mut folders = [Folder::default()];
     save(&session, &mut folders);
     assert!(folders[0].file == wait(session.snapshot(0)).unwrap() && folders[0].segments.is_empty());

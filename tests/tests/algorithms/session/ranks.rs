@@ -6,16 +6,16 @@ use std::rc::Rc;
 
 use quickstudy_core::algo::{AlgorithmDef, Together};
 use quickstudy_core::backend::Ranks;
-use quickstudy_core::train::{ALGORITHMS, Layer, Row, Session, Setup, small};
+use quickstudy_core::train::{ALGORITHMS, Row, Session, Setup, small};
 use quickstudy_core::{Device, Result};
 use quickstudy_tests::ranks::each;
+use quickstudy_tests::trainings::{snapshot, training_on, wait};
 use toml::Table;
 
 fn setup(def: &'static AlgorithmDef, steps: u64, more: &str) -> Setup {
     let (env, mut settings) = small(def).unwrap();
     settings.extend(toml::from_str::<Table>(more).unwrap());
-    let layer = Layer { origin: "test".into(), settings };
-    Setup::resolve(def, env, &[3], Some(steps), &[layer]).unwrap()
+    training_on(def, env).steps(steps).with(settings).setup()
 }
 
 fn together(def: &'static AlgorithmDef) -> Together {
@@ -26,17 +26,13 @@ fn find(name: &str) -> &'static AlgorithmDef {
     ALGORITHMS.iter().find(|def| def.name == name).unwrap()
 }
 
-fn snapshot(session: &Session) -> Vec<u8> {
-    pollster::block_on(session.snapshot(0)).unwrap()
-}
-
 /// Trains so many iterations on each rank: rows, θ and the snapshot.
 fn trained(setup: &(dyn Fn() -> Setup + Sync), ranks: usize, iterations: usize) -> Vec<(Vec<Row>, Vec<u32>, Vec<u8>)> {
     each(ranks, |device| {
         let mut session = Session::new(device, &setup()).unwrap();
         let rows = (0..iterations).map(|_| session.step_blocking().unwrap().swap_remove(0)).collect();
-        let theta = pollster::block_on(session.parameters(0)).unwrap();
-        (rows, theta.iter().map(|x| x.to_bits()).collect(), snapshot(&session))
+        let theta = wait(session.parameters(0));
+        (rows, theta.iter().map(|x| x.to_bits()).collect(), snapshot(&session, 0))
     })
 }
 
@@ -83,7 +79,7 @@ fn ranks_that_descend_together_have_one_policy_and_go_on_from_a_snapshot() {
             let mut session = Session::restore(device, &[half]).unwrap();
             session.step_blocking().unwrap();
             session.step_blocking().unwrap();
-            snapshot(&session)
+            snapshot(&session, 0)
         });
         assert!(resumed.iter().all(|file| *file == first.2), "{}: resumed", def.name);
         let refused = Session::restore(&Device::cpu(1), &[half]).unwrap_err().to_string();
@@ -122,7 +118,7 @@ fn beside_its_image(setup: &Setup, rank: usize, iterations: usize) -> Vec<f32> {
     let name = setup.algorithm.name;
     let mut session = Session::new(&device, setup).unwrap_or_else(|error| panic!("{name}: {error}"));
     (0..iterations).for_each(|_| drop(session.step_blocking().unwrap_or_else(|error| panic!("{name}: {error}"))));
-    pollster::block_on(session.parameters(0)).unwrap()
+    wait(session.parameters(0))
 }
 
 /// The mean of two equal gradients is the gradient: a rank that meets its image learns what one alone learns.
@@ -132,7 +128,7 @@ fn a_rank_beside_its_image_learns_as_if_alone() {
         let setup = setup(def, 100_000, "");
         let mut alone = Session::new(&Device::cpu(1), &setup).unwrap();
         (0..3).for_each(|_| drop(alone.step_blocking().unwrap()));
-        let alone = pollster::block_on(alone.parameters(0)).unwrap();
+        let alone = wait(alone.parameters(0));
         let beside = beside_its_image(&setup, 0, 3);
         // Minibatches are standardised in another order of sums.
         let far = |(a, b): (&f32, &f32)| (a - b).abs() > 2e-3 * (1.0 + a.abs());
@@ -149,7 +145,7 @@ fn the_gradient_of_ranks_is_the_mean_of_their_gradients() {
     for name in ["a2c", "vpg"] {
         let setup = || setup(find(name), 100_000, settings);
         let session = Session::new(&Device::cpu(1), &setup()).unwrap();
-        let start = pollster::block_on(session.parameters(0)).unwrap();
+        let start = wait(session.parameters(0));
         let [both, _] = &trained(&setup, 2, 1)[..] else { panic!("two ranks") };
         let [first, second] = [0, 1].map(|rank| beside_its_image(&setup(), rank, 1));
         assert_ne!(first, second);

@@ -3,21 +3,9 @@
 
 use quickstudy_core::backend::cpu::simd::isa::Isa;
 use quickstudy_core::backend::cpu::{Cpu, CpuOptions};
-use quickstudy_core::train::{Evaluator, Layer, Row, Session, Setup};
+use quickstudy_core::train::{Evaluator, Session};
 use quickstudy_core::{Device, Error, env};
-
-fn setup(name: &str, seeds: &[u64], settings: &str) -> Setup {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    Setup::resolve("ppo", env::builtin(name).unwrap(), seeds, Some(4096), &[layer]).unwrap()
-}
-
-fn steps(session: &mut Session, n: usize) -> Vec<Vec<Row>> {
-    (0..n).map(|_| pollster::block_on(session.step()).unwrap()).collect()
-}
-
-fn snapshot(session: &Session, index: usize) -> Vec<u8> {
-    pollster::block_on(session.snapshot(index)).unwrap()
-}
+use quickstudy_tests::trainings::{snapshot, steps, training, wait};
 
 const SMALL: &str = "envs = 4\nhorizon = 8\nminibatches = 2\nepochs = 2\nhidden = [16]";
 
@@ -29,7 +17,7 @@ fn twice_n_iterations_equal_n_restored_and_n() {
         ("mountain-car-continuous", "hidden = [16]".to_owned()),
     ];
     for (name, settings) in cases {
-        let setup = setup(name, &[7, 8, 9], &settings);
+        let setup = training("ppo", name).seeds(&[7, 8, 9]).steps(4096).set(&settings).setup();
         let device = Device::cpu(1);
         let mut through = Session::new(&device, &setup).unwrap();
         let all = steps(&mut through, 8);
@@ -61,7 +49,7 @@ fn twice_n_iterations_equal_n_restored_and_n() {
 #[test]
 fn a_run_ends_after_its_steps_also_when_resumed() {
     let device = Device::cpu(1);
-    let mut setup = setup("cartpole", &[0], SMALL);
+    let mut setup = training("ppo", "cartpole").seeds(&[0]).steps(4096).set(SMALL).setup();
     setup.steps = 100; // 4 iterations of 32
     let mut session = Session::new(&device, &setup).unwrap();
     assert_eq!((session.iterations(), session.total_steps()), (4, 128));
@@ -78,13 +66,13 @@ fn a_run_ends_after_its_steps_also_when_resumed() {
 fn what_cannot_be_restored_says_why() {
     let device = Device::cpu(1);
     let one = |settings: &str, seed: u64, n: usize| {
-        let mut session = Session::new(&device, &setup("cartpole", &[seed], settings)).unwrap();
+        let mut session = training("ppo", "cartpole").seeds(&[seed]).steps(4096).set(settings).session_on(&device);
         steps(&mut session, n);
         session
     };
     let session = one(SMALL, 1, 1);
     let good = snapshot(&session, 0);
-    let policy = pollster::block_on(session.policy_snapshot(0)).unwrap();
+    let policy = wait(session.policy_snapshot(0));
     let other = snapshot(&one(&format!("{SMALL}\ngamma = 0.5"), 2, 1), 0);
     let later = snapshot(&one(SMALL, 2, 2), 0);
     let problem = |snapshots: &[&[u8]]| match Session::restore(&device, snapshots) {
@@ -109,25 +97,28 @@ fn what_cannot_be_restored_says_why() {
 #[test]
 fn a_policy_evaluates_the_same_from_either_snapshot() {
     let device = Device::cpu(1);
-    let setup = setup("pendulum", &[1], &format!("{SMALL}\nnormalise_observations = true"));
-    let mut session = Session::new(&device, &setup).unwrap();
+    let mut session = training("ppo", "pendulum")
+        .seeds(&[1])
+        .steps(4096)
+        .set(&format!("{SMALL}\nnormalise_observations = true"))
+        .session_on(&device);
     steps(&mut session, 2);
-    let policy = pollster::block_on(session.policy_snapshot(0)).unwrap();
+    let policy = wait(session.policy_snapshot(0));
     let whole = snapshot(&session, 0);
     assert!(policy.len() < whole.len());
     let mut results = Vec::new();
     for bytes in [&policy, &whole] {
         let mut evaluator = Evaluator::load(&device, bytes).unwrap();
         assert_eq!((evaluator.trained_seed(), evaluator.env_steps()), (1, 64));
-        let episodes = pollster::block_on(evaluator.evaluate(5, 3, true)).unwrap();
-        assert_eq!(episodes, pollster::block_on(evaluator.evaluate(5, 3, true)).unwrap());
-        assert_ne!(episodes, pollster::block_on(evaluator.evaluate(5, 4, true)).unwrap());
-        assert_ne!(episodes, pollster::block_on(evaluator.evaluate(5, 3, false)).unwrap());
+        let episodes = wait(evaluator.evaluate(5, 3, true));
+        assert_eq!(episodes, wait(evaluator.evaluate(5, 3, true)));
+        assert_ne!(episodes, wait(evaluator.evaluate(5, 4, true)));
+        assert_ne!(episodes, wait(evaluator.evaluate(5, 3, false)));
         assert!(episodes.iter().all(|e| e.length == 200 && !e.terminated && e.ret < 0.0));
 
         // The recorded episode is the first one.
-        let path = pollster::block_on(evaluator.trajectory(3, true)).unwrap();
-        let first = pollster::block_on(evaluator.evaluate(1, 3, true)).unwrap()[0];
+        let path = wait(evaluator.trajectory(3, true));
+        let first = wait(evaluator.evaluate(1, 3, true))[0];
         assert_eq!((path.rewards.len(), path.actions.len()), (200, 200));
         let sum: f64 = path.rewards.iter().map(|r| f64::from(*r)).sum();
         assert!((sum - first.ret).abs() < 1e-3 * sum.abs() && first == episodes[0], "{sum} {first:?}");
@@ -138,7 +129,7 @@ fn a_policy_evaluates_the_same_from_either_snapshot() {
             assert_eq!((&next.state, next.reward), (&pair[1], path.rewards[t]), "step {t}");
         }
         // Several recorded episodes are the first ones, of which each goes on by its own random numbers to its own end.
-        let paths = pollster::block_on(evaluator.trajectories(3, 3, true)).unwrap();
+        let paths = wait(evaluator.trajectories(3, 3, true));
         assert_eq!((paths.len(), &paths[0]), (3, &path));
         for (path, episode) in paths.iter().zip(&episodes) {
             let sum: f64 = path.rewards.iter().map(|r| f64::from(*r)).sum();
@@ -155,7 +146,7 @@ fn a_policy_evaluates_the_same_from_either_snapshot() {
 #[test]
 fn snapshots_move_between_instruction_sets() {
     let on = |isa: Isa| Device::new(Cpu::new(CpuOptions { threads: 1, isa, ..CpuOptions::default() }));
-    let setup = setup("pendulum", &[3], &format!("{SMALL}\nnormalise_observations = true"));
+    let setup = training("ppo", "pendulum").steps(4096).set(&format!("{SMALL}\nnormalise_observations = true")).setup();
     for made in Isa::available() {
         let mut first = Session::new(&on(made), &setup).unwrap();
         steps(&mut first, 3);
@@ -175,10 +166,10 @@ fn snapshots_move_between_instruction_sets() {
             let rows = steps(&mut rest, 4);
             assert!(rows.iter().flatten().flatten().all(|(_, value)| !value.is_infinite()), "{made} to {goes_on}");
             assert_eq!(rest.iteration(), 8);
-            let episodes = pollster::block_on(rest.evaluate(3)).unwrap();
+            let episodes = wait(rest.evaluate(3));
             assert!(episodes[0].iter().all(|e| e.length == 200 && e.ret.is_finite()));
             let mut policy = Evaluator::load(&on(made), &snapshot(&rest, 0)).unwrap();
-            assert_eq!(pollster::block_on(policy.evaluate(2, 1, true)).unwrap().len(), 2);
+            assert_eq!(wait(policy.evaluate(2, 1, true)).len(), 2);
         }
     }
 }

@@ -1,15 +1,15 @@
 //! Actions of several choices at once: each algorithm trains on them or says what it needs, and PPO learns.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use pollster::block_on;
+use quickstudy_core::Device;
 use quickstudy_core::algo::{AlgorithmDef, Family, PPO};
 use quickstudy_core::env::EnvDef;
 use quickstudy_core::host::EnvPlace;
-use quickstudy_core::train::{Evaluator, Layer, MetaTest, Own, Session, Setup, small};
-use quickstudy_core::{Device, Result};
+use quickstudy_core::train::{Evaluator, MetaTest, Own, Session, small};
 use quickstudy_tests::every::{every, own};
 use quickstudy_tests::hosted::hosted;
 use quickstudy_tests::panel::{BEST, POSITIONS, Panel, RANDOM};
+use quickstudy_tests::trainings::{restored, snapshots, training_on, wait};
 use toml::Table;
 
 /// The algorithms that act by one choice or by a vector alone, and what they say that they need.
@@ -33,59 +33,52 @@ fn panel(def: &AlgorithmDef) -> EnvDef {
     }
 }
 
-fn resolve(def: &'static AlgorithmDef, env: impl Into<EnvPlace>, settings: &Table, steps: u64) -> Result<Setup> {
-    let layer = Layer { origin: "test".into(), settings: settings.clone() };
-    Setup::resolve(def, env, &[3, 4], Some(steps), &[layer])
-}
-
 fn table(text: &str) -> Table {
     toml::from_str(text).unwrap()
 }
 
 fn finish(session: &mut Session) {
     while !session.done() {
-        for (name, value) in block_on(session.step()).unwrap().iter().flatten() {
+        for (name, value) in wait(session.step()).iter().flatten() {
             assert!(value.is_finite() || !name.starts_with("train/"), "{name} is {value}");
         }
     }
 }
 
-fn snapshots(session: &Session) -> Vec<Vec<u8>> {
-    (0..session.setup().seeds.len()).map(|index| block_on(session.snapshot(index)).unwrap()).collect()
-}
-
 /// Trains in programs, with a break, and on the host; reads the policy from its file, and plays or adapts it.
 fn trains(def: &'static AlgorithmDef, settings: &Table) {
     let (env, name) = (panel(def), def.name);
-    let batch = resolve(def, env.clone(), settings, 10_000).unwrap().batch();
-    let new = |place: EnvPlace| Session::new(&device(), &resolve(def, place, settings, 3 * batch).unwrap()).unwrap();
+    let batch = training_on(def, env.clone()).seeds(&[3, 4]).steps(10_000).with(settings.clone()).setup().batch();
+    let new = |place: EnvPlace| {
+        Session::new(&device(), &training_on(def, place).seeds(&[3, 4]).steps(3 * batch).with(settings.clone()).setup())
+            .unwrap()
+    };
     let mut whole = new(env.clone().into());
-    let first = block_on(whole.parameters(1)).unwrap();
+    let first = wait(whole.parameters(1));
     finish(&mut whole);
-    let parameters = block_on(whole.parameters(1)).unwrap();
+    let parameters = wait(whole.parameters(1));
     assert!(name == "nop" || first != parameters, "{name}: nothing was learnt");
 
     let mut broken = new(env.clone().into());
-    drop(block_on(broken.step()).unwrap());
+    drop(wait(broken.step()));
     let saved = snapshots(&broken);
-    let files: Vec<&[u8]> = saved.iter().map(Vec::as_slice).collect();
     let here = || Own { env: Some(env.clone().into()), ..own(None) };
-    let mut resumed = Session::restore_with(&device(), here(), &files).unwrap();
+    let mut resumed = restored(here(), &saved);
     finish(&mut resumed);
     assert!(snapshots(&resumed) == snapshots(&whole), "{name}: resumed");
 
     let mut outside = new(hosted(&env));
     finish(&mut outside);
-    assert!(block_on(outside.parameters(1)).unwrap() == parameters, "{name}: on the host");
+    assert!(wait(outside.parameters(1)) == parameters, "{name}: on the host");
 
-    let file = block_on(whole.policy_snapshot(0)).unwrap();
+    let file = wait(whole.policy_snapshot(0));
     let mut policy = Evaluator::load_with(&device(), here(), &file).unwrap();
-    let played = block_on(policy.evaluate(4, 7, !def.family.in_rounds())).unwrap();
+    let played = wait(policy.evaluate(4, 7, !def.family.in_rounds()));
     let best = |length: u32| f64::from(length) * POSITIONS.len() as f64;
     assert!(played.iter().all(|episode| (0.0..=best(episode.length)).contains(&episode.ret)), "{name}: {played:?}");
     if def.family.in_rounds() {
         let test = MetaTest { tasks: 2, rollouts: Some(1), ..MetaTest::default() };
-        let stages = block_on(policy.adapt(test)).unwrap().stages;
+        let stages = wait(policy.adapt(test)).stages;
         let actions = stages.iter().flat_map(|stage| &stage.paths).flatten().map(|step| &step.action);
         let fits = |(a, n): (&f32, usize)| a.fract() == 0.0 && (0.0..n as f32).contains(a);
         assert!(actions.clone().next().is_some());
@@ -105,7 +98,7 @@ fn each_algorithm_trains_or_says_what_it_needs() {
             Some((name, needs)) => {
                 let env = panel(def);
                 let has = format!("env: `{}` takes several choices at once, and ", env.spec().name);
-                let message = resolve(def, env, &settings, 10_000).unwrap_err().to_string();
+                let message = training_on(def, env).seeds(&[3, 4]).steps(10_000).with(settings.clone()).refusal();
                 assert!(message.starts_with(&has) && message.ends_with(needs), "{name}: {message}");
                 refused += 1;
             }
@@ -126,18 +119,18 @@ fn policies_with_a_memory_train_on_them() {
 fn noise_and_deviations_of_vectors_are_refused() {
     for (name, text, key) in [("ppo", "sde = true", "sde: "), ("promp", "learn_std = false", "learn_std: ")] {
         let def = every().into_iter().find(|def| def.name == name).unwrap();
-        let message = resolve(def, panel(def), &table(text), 10_000).unwrap_err().to_string();
+        let message = training_on(def, panel(def)).seeds(&[3, 4]).steps(10_000).set(text).refusal();
         assert!(message.starts_with(key) && message.contains("choices"), "{message}");
     }
 }
 
 /// The mean returns of actions that are drawn, and of the most probable ones.
 fn returns(session: &Session) -> [f64; 2] {
-    let file = block_on(session.policy_snapshot(0)).unwrap();
+    let file = wait(session.policy_snapshot(0));
     let here = Own { env: Some(Panel::Shown.env().into()), ..own(None) };
     let mut policy = Evaluator::load_with(&device(), here, &file).unwrap();
     [false, true].map(|deterministic| {
-        let episodes = block_on(policy.evaluate(500, 7, deterministic)).unwrap();
+        let episodes = wait(policy.evaluate(500, 7, deterministic));
         episodes.iter().map(|episode| episode.ret).sum::<f64>() / 500.0
     })
 }
@@ -145,7 +138,7 @@ fn returns(session: &Session) -> [f64; 2] {
 #[test]
 fn ppo_learns_all_choices() {
     let text = "envs = 16\nhorizon = 32\nminibatches = 4\nepochs = 4\nhidden = [32]\nlearning_rate = 5e-3\n";
-    let setup = resolve(&PPO, Panel::Shown.env(), &table(text), 120_000).unwrap();
+    let setup = training_on(&PPO, Panel::Shown.env()).seeds(&[3, 4]).steps(120_000).set(text).setup();
     let mut session = Session::new(&device(), &setup).unwrap();
     let [before, _] = returns(&session);
     finish(&mut session);

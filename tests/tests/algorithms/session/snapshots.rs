@@ -3,14 +3,13 @@
 
 use pollster::block_on;
 use quickstudy_core::env::{ActionSpace, Dim, Draws, Env, EnvDef, EnvSpec, Mask, Real, Scene, Step};
-use quickstudy_core::train::{Evaluator, Layer, MetaTest, Session, Setup, Snapshots};
+use quickstudy_core::train::{Evaluator, MetaTest, Session, Snapshots};
 use quickstudy_core::{Device, Error, env};
 use quickstudy_tests::crafted::Crafted;
+use quickstudy_tests::trainings::{training, training_on};
 
 fn session(algorithm: &str, name: &str, settings: &str) -> Session {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    let setup = Setup::resolve(algorithm, env::builtin(name).unwrap(), &[3], Some(4096), &[layer]).unwrap();
-    let mut session = Session::new(&Device::cpu(1), &setup).unwrap();
+    let mut session = training(algorithm, name).steps(4096).set(settings).session();
     block_on(session.step()).unwrap();
     session
 }
@@ -195,7 +194,7 @@ fn counts_that_cannot_be_are_refused() {
     assert_eq!(most.total_steps(), 1_000_000_000_000_000);
     // Setups refuse such numbers of steps as well, so that no run has them.
     let env = || env::builtin("cartpole").unwrap();
-    assert!(Setup::resolve("ppo", env(), &[0], Some(u64::MAX), &[]).unwrap_err().to_string().contains("steps"));
+    assert!(training_on("ppo", env()).seeds(&[0]).steps(u64::MAX).refusal().contains("steps"));
     let mut most = most;
     for (steps, part) in
         [(0, "at least 1"), (1_000_000_000_000_001, "is more than 1000000000000000"), (u64::MAX, "more")]
@@ -334,9 +333,8 @@ impl Env for Runaway {
 
 fn runaway(seen: bool) -> Session {
     let small = "envs = 2\nhorizon = 4\nminibatches = 1\nepochs = 1\nhidden = [4]";
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(small).unwrap() };
     let env = EnvDef::new(Runaway { seen }).unwrap();
-    Session::new(&Device::cpu(1), &Setup::resolve("ppo", env, &[3], Some(4096), &[layer]).unwrap()).unwrap()
+    training_on("ppo", env).steps(4096).set(small).session()
 }
 
 #[test]
@@ -366,9 +364,7 @@ fn observations_that_are_not_finite_are_told_from_a_policy_that_is_not() {
 #[test]
 fn adam_may_not_have_stepped_yet() {
     let settings: toml::Table = toml::from_str(PPO).unwrap();
-    let layer = Layer { origin: "test".into(), settings };
-    let setup = Setup::resolve("ppo", env::builtin("pendulum").unwrap(), &[3], Some(4096), &[layer]).unwrap();
-    let fresh = Session::new(&Device::cpu(1), &setup).unwrap();
+    let fresh = training("ppo", "pendulum").steps(4096).with(settings).session();
     let [file, _] = files(&fresh);
     assert_eq!(file.f32s("optimiser.bias_correction"), [0.0, 0.0]);
     restored(&file).unwrap();

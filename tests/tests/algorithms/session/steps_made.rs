@@ -2,23 +2,13 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use quickstudy_core::Device;
-use quickstudy_core::env::builtin;
-use quickstudy_core::train::{Evaluator, Layer, Row, Session, Setup};
+use quickstudy_core::train::{Evaluator, Session};
+use quickstudy_tests::trainings::{training, value, wait};
 
 const SEEDS: [u64; 2] = [1, 2];
 
 fn session(algorithm: &str, env: &str, text: &str, iterations: u64) -> Session {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(text).unwrap() };
-    let resolve = |steps| {
-        let env = builtin(env).unwrap();
-        Setup::resolve(algorithm, env, &SEEDS, Some(steps), std::slice::from_ref(&layer)).unwrap()
-    };
-    let setup = resolve(resolve(1).batch() * iterations);
-    Session::new(&Device::cpu(2), &setup).unwrap()
-}
-
-fn value(row: &Row, name: &str) -> f64 {
-    row.iter().find(|(known, _)| known == name).unwrap().1
+    training(algorithm, env).seeds(&SEEDS).set(text).batches(iterations).session_on(&Device::cpu(2))
 }
 
 #[test]
@@ -47,7 +37,7 @@ fn snapshots_know_the_steps_made_and_resumed_runs_go_on_counting() {
     let device = Device::cpu(2);
     let mut whole = session("promp", "key-door", "meta_batch = 10\nrollouts = 20\nhidden = [4]", 2);
     whole.step_blocking().unwrap();
-    let half = [0, 1].map(|seed| pollster::block_on(whole.snapshot(seed)).unwrap());
+    let half = [0, 1].map(|seed| wait(whole.snapshot(seed)));
     let mut resumed = Session::restore(&device, &[&half[0], &half[1]]).unwrap();
     let made = |session: &Session| [0, 1].map(|seed| session.steps_made(seed));
     assert_eq!(made(&whole), made(&resumed));

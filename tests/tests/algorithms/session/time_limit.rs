@@ -1,11 +1,12 @@
 //! Time limits in an environment's name: in programs, for tasks, on the host, in snapshots.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use quickstudy_core::Device;
 use quickstudy_core::env::builtin;
 use quickstudy_core::host::{EnvPlace, FleetSize};
-use quickstudy_core::train::{Evaluator, Layer, MetaTest, Own, Session, Setup, preset};
-use quickstudy_core::{Device, Result};
+use quickstudy_core::train::{Evaluator, MetaTest, Own, Session, preset};
 use quickstudy_tests::hosted::hosted;
+use quickstudy_tests::trainings::{training, training_on, wait};
 
 const PPO: &str = "hidden = [8]\nenvs = 2\nhorizon = 40\nminibatches = 2";
 const PROMP: &str = "hidden = [8]\nmeta_batch = 2\nrollouts = 3";
@@ -13,18 +14,6 @@ const RL2: &str = "units = 8\nmeta_batch = 4\nminibatches = 2\nepisodes = 3";
 const PEARL: &str = "hidden = [8]\nencoder_hidden_sizes = [8]\ntrain_tasks = 2\nmeta_batch = 2\nbatch_size = 8\n\
                      num_steps_per_epoch = 1\nnum_initial_steps = 21\nnum_tasks_sample = 2\nnum_steps_prior = 14\n\
                      num_extra_rl_steps_posterior = 0\nembedding_batch_size = 8\nembedding_mini_batch_size = 8";
-
-fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
-    pollster::block_on(future).unwrap()
-}
-
-fn layer(text: &str) -> [Layer; 1] {
-    [Layer { origin: "test".into(), settings: toml::from_str(text).unwrap() }]
-}
-
-fn resolve(algorithm: &str, env: impl Into<EnvPlace>, steps: u64, text: &str) -> Result<Setup> {
-    Setup::resolve(algorithm, env, &[5], Some(steps), &layer(text))
-}
 
 /// The mean length of the episodes of a run's first iterations.
 fn lengths(session: &mut Session) -> f64 {
@@ -45,7 +34,7 @@ fn episodes_of_all_families_keep_it_and_snapshots_too() {
         ("rl2-ppo", "tabular-mdp:time_limit=7", RL2, 1),
         ("pearl", "point-robot:time_limit=7", PEARL, 80),
     ] {
-        let setup = resolve(algorithm, builtin(env).unwrap(), steps, text).unwrap();
+        let setup = training(algorithm, env).seeds(&[5]).steps(steps).set(text).setup();
         let mut session = Session::new(&device, &setup).unwrap();
         assert_eq!(lengths(&mut session), 7.0, "{algorithm}");
         let bytes = wait(session.snapshot(0));
@@ -68,7 +57,7 @@ fn environments_of_the_caller_and_of_the_host_have_it_from_the_snapshot() {
     let device = Device::cpu(1);
     let env = builtin("pendulum").unwrap();
     let place = hosted(&env).named("pendulum:time_limit=7").unwrap().unwrap();
-    let setup = resolve("ppo", place, 80, PPO).unwrap();
+    let setup = training_on("ppo", place).seeds(&[5]).steps(80).set(PPO).setup();
     assert_eq!(setup.fleet(), FleetSize { tasks: 1, envs_per_task: 2, horizon: 7 });
     let mut session = Session::new(&device, &setup).unwrap();
     assert_eq!(lengths(&mut session), 7.0);
@@ -92,7 +81,7 @@ fn presets_are_those_of_the_environment_with_its_own_time_limit() {
     assert_eq!(of("ppo", "pendulum:time_limit=100").unwrap(), "ppo-pendulum");
     assert_eq!(of("rl2-ppo", "bandit:arms=10,time_limit=50").unwrap(), "rl2-ppo-bandit:arms=10");
     assert_eq!(of("ppo", "pendulum:length=100"), None);
-    let setup = resolve("ppo", builtin("pendulum:time_limit=100").unwrap(), 1, "").unwrap();
+    let setup = training("ppo", "pendulum:time_limit=100").seeds(&[5]).steps(1).setup();
     assert_eq!(setup.preset.as_deref(), Some("ppo-pendulum"));
 }
 
@@ -100,8 +89,7 @@ fn presets_are_those_of_the_environment_with_its_own_time_limit() {
 fn a_collection_of_fewer_steps_than_a_time_limit_is_one_whole_episode() {
     // Two tasks with 21 steps each at first, which are two episodes of 15; then 14 steps each by the prior, which are
     // one, and the preset's 40 by the belief, which are three.
-    let setup = resolve("pearl", builtin("point-robot:time_limit=15").unwrap(), 61, PEARL).unwrap();
-    let mut session = Session::new(&Device::cpu(1), &setup).unwrap();
+    let mut session = training("pearl", "point-robot:time_limit=15").seeds(&[5]).steps(61).set(PEARL).session();
     let mut made = Vec::new();
     while !session.done() {
         wait(session.step());
@@ -113,7 +101,7 @@ fn a_collection_of_fewer_steps_than_a_time_limit_is_one_whole_episode() {
 #[test]
 fn lengths_that_do_not_fit_are_refused_with_both_settings() {
     let problem = |algorithm: &str, env: &str, text: &str| {
-        resolve(algorithm, builtin(env).unwrap(), 1_000_000, text).unwrap_err().to_string()
+        training(algorithm, env).seeds(&[5]).steps(1_000_000).set(text).refusal()
     };
     let most = problem("pearl", "point-robot", "memory_size = 100");
     assert!(most.starts_with("memory_size: 100 rows are fewer than the ") && most.contains("time_limit"), "{most}");

@@ -2,11 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::algo::AlgorithmDef;
-use quickstudy_core::env;
 use quickstudy_core::train::{
-    ALGORITHMS, Evaluation, Layer, Own, Saved, Session, Setup, check_stackable, small, trial_stacks,
+    ALGORITHMS, Evaluation, Own, Saved, Session, Setup, check_stackable, small, trial_stacks,
 };
 use quickstudy_core::{Device, Result};
+use quickstudy_tests::trainings::{snapshot, training, training_on, wait};
 use toml::{Table, Value};
 
 /// Iterations of each run.
@@ -35,7 +35,7 @@ const APART: [(&str, &[&str]); 14] = [
 fn setup(def: &'static AlgorithmDef, changed: Option<(&str, f64)>) -> Result<Setup> {
     let (env, mut settings) = small(def)?;
     settings.extend(changed.map(|(key, value)| (key.to_owned(), Value::Float(value))));
-    Setup::resolve(def, env, &[3], None, &[Layer { origin: "test".into(), settings }])
+    training_on(def, env).with(settings).resolve()
 }
 
 /// Settings that are numbers and not 0 by default, with another value that the algorithm takes.
@@ -51,10 +51,6 @@ fn numbers(def: &'static AlgorithmDef) -> Vec<(String, f64)> {
         .collect()
 }
 
-fn snapshot(session: &Session, index: usize) -> Vec<u8> {
-    pollster::block_on(session.snapshot(index)).unwrap()
-}
-
 /// A run alone: its first snapshot, the one after its iterations, and its rows and evaluation there.
 struct Alone {
     first: Vec<u8>,
@@ -67,7 +63,7 @@ impl Alone {
         let mut session = Session::new(device, setup).unwrap();
         let first = snapshot(&session, 0);
         let rows: Vec<_> = (0..ITERATIONS).map(|_| session.step_blocking().unwrap().remove(0)).collect();
-        let episodes = pollster::block_on(session.evaluate(played)).unwrap().remove(0);
+        let episodes = wait(session.evaluate(played)).remove(0);
         Alone { first, last: snapshot(&session, 0), said: format!("{rows:?} {episodes:?}") }
     }
 }
@@ -81,7 +77,7 @@ fn same_as_alone(device: &Device, alone: &[Alone], played: Evaluation, what: &st
         let step = session.step_blocking().unwrap();
         rows.iter_mut().zip(step).for_each(|(all, row)| all.push(row));
     }
-    let episodes = pollster::block_on(session.evaluate(played)).unwrap();
+    let episodes = wait(session.evaluate(played));
     for (index, (run, (rows, episodes))) in alone.iter().zip(rows.iter().zip(episodes)).enumerate() {
         assert_eq!(format!("{rows:?} {episodes:?}"), run.said, "{what}, run {index}");
         assert!(snapshot(&session, index) == run.last, "{what}, run {index}: snapshots differ");
@@ -121,10 +117,7 @@ fn runs_that_differ_in_a_number_are_rows_of_one_program_of_every_algorithm() {
 #[test]
 fn trials_may_end_before_others_and_be_told_from_runs_of_other_shapes() {
     let device = Device::cpu(1);
-    let of = |settings: &str| {
-        let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-        Setup::resolve("vpg", env::builtin("cartpole").unwrap(), &[0, 1], Some(1500), &[layer]).unwrap()
-    };
+    let of = |settings: &str| training("vpg", "cartpole").seeds(&[0, 1]).steps(1500).set(settings).setup();
     let setups = [
         of("gamma = 0.9\nhidden = [8]\nmin_rollouts = 2"),
         of("gamma = 1.0\nlearning_rate = 0.05\nhidden = [8]\nmin_rollouts = 2"),

@@ -1,15 +1,12 @@
 //! Training that begins with parameters that another run has learned.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use quickstudy_core::Device;
 use quickstudy_core::env::builtin;
-use quickstudy_core::train::{self, ALGORITHMS, Layer, Own, Session, Setup, algorithm};
-use quickstudy_core::{Device, Result};
+use quickstudy_core::train::{self, ALGORITHMS, Own, Session, Setup, algorithm};
 use quickstudy_tests::crafted::Crafted;
 use quickstudy_tests::hosted::hosted;
-
-fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
-    pollster::block_on(future).unwrap()
-}
+use quickstudy_tests::trainings::{snapshot, steps, training, training_on, wait};
 
 const REPLAY: &str = "hidden = [8]\nbatch_size = 8\nlearning_starts = 40\niteration_steps = 40\n\
                       train_freq = 1\ngradient_steps = 1";
@@ -21,8 +18,7 @@ fn small(name: &str) -> (String, String) {
 }
 
 fn setup(algorithm: &str, env: &str, text: &str, seeds: &[u64]) -> Setup {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(text).unwrap() };
-    Setup::resolve(algorithm, builtin(env).unwrap(), seeds, Some(2000), &[layer]).unwrap()
+    training(algorithm, env).seeds(seeds).steps(2000).set(text).setup()
 }
 
 fn fresh(setup: &Setup) -> Session {
@@ -31,12 +27,8 @@ fn fresh(setup: &Setup) -> Session {
 
 fn trained(setup: &Setup, iterations: usize) -> Session {
     let mut session = fresh(setup);
-    (0..iterations).for_each(|_| drop(wait(session.step())));
+    steps(&mut session, iterations);
     session
-}
-
-fn snapshot(session: &Session, index: usize) -> Vec<u8> {
-    wait(session.snapshot(index))
 }
 
 #[test]
@@ -78,11 +70,11 @@ fn such_a_run_resumes_exactly() {
             session
         };
         let mut whole = begin();
-        (0..4).for_each(|_| drop(wait(whole.step())));
+        steps(&mut whole, 4);
         // Before the first iteration, and between iterations.
         for first in [0, 2] {
             let mut parts = begin();
-            (0..first).for_each(|_| drop(wait(parts.step())));
+            steps(&mut parts, first);
             let mut resumed = Session::restore(&Device::cpu(1), &[&snapshot(&parts, 0)]).unwrap();
             (first..4).for_each(|_| drop(wait(resumed.step())));
             assert!(snapshot(&whole, 0) == snapshot(&resumed, 0), "{name}, {first}");
@@ -126,9 +118,7 @@ fn it_begins_on_the_host_as_well() {
     let device = Device::cpu(1);
     let (env, text) = (builtin("pendulum").unwrap(), small("td3").1);
     let source = trained(&setup("td3", "pendulum", &text, &[3]), 3);
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(&text).unwrap() };
-    let of = Setup::resolve("td3", hosted(&env), &[4], Some(2000), &[layer]).unwrap();
-    let mut session = Session::new(&device, &of).unwrap();
+    let mut session = training_on("td3", hosted(&env)).seeds(&[4]).steps(2000).set(&text).session_on(&device);
     session.start_from(Own::default(), &[&snapshot(&source, 0)]).unwrap();
     assert_eq!(wait(session.parameters(0)), wait(source.parameters(0)));
     wait(session.step());

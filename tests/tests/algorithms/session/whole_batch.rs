@@ -10,16 +10,12 @@ use quickstudy_core::backend::LocalFuture;
 use quickstudy_core::env::{ActionSpace, Dim, EnvSpec};
 use quickstudy_core::host::{Chance, EnvPlace, Executor, Fleet, FleetSize, HostEnv, SUCCESS, Stepped, Transition};
 use quickstudy_core::rng::Key;
-use quickstudy_core::train::{Layer, Session, Setup};
-use quickstudy_core::{Device, Error, Result};
+use quickstudy_core::train::Session;
+use quickstudy_core::{Error, Result};
 use quickstudy_tests::crafted::Crafted;
+use quickstudy_tests::trainings::{restored, training_on, wait};
 
 const SEEDS: [u64; 2] = [3, 4];
-
-fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
-    pollster::block_on(future).unwrap()
-}
-
 /// A cart that is pushed along a track, in gusts of wind, to a flag. It may leave the track.
 fn spec(tasks: bool) -> EnvSpec {
     let observation = vec![Dim::new("place", -1.0, 1.0), Dim::unbounded("speed")];
@@ -238,12 +234,6 @@ fn all_at_once(tasks: bool) -> (EnvPlace, Rc<Cell<u64>>) {
     (place, calls)
 }
 
-fn session(algorithm: &str, place: EnvPlace, settings: &str) -> Session {
-    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    let setup = Setup::resolve(algorithm, place, &SEEDS, Some(4000), &[layer]).unwrap();
-    Session::new(&Device::cpu(1), &setup).unwrap()
-}
-
 fn snapshots(session: &Session) -> Vec<Vec<u8>> {
     let all = wait(session.snapshots());
     (0..SEEDS.len()).map(|seed| wait(all.encode(seed))).collect()
@@ -273,8 +263,8 @@ fn an_executor_that_steps_its_whole_batch_in_one_call_trains_what_environments_o
     ] {
         let (single, steps) = one_by_one(tasks);
         let (whole, calls) = all_at_once(tasks);
-        let mut single = session(algorithm, single, settings);
-        let mut session = session(algorithm, whole.clone(), settings);
+        let mut single = training_on(algorithm, single).seeds(&SEEDS).steps(4000).set(settings).session();
+        let mut session = training_on(algorithm, whole.clone()).seeds(&SEEDS).steps(4000).set(settings).session();
         let envs = session.setup().fitted().fleet(SEEDS.len());
         let envs = (envs.tasks * envs.envs_per_task) as u64;
         let iterations =
@@ -292,8 +282,7 @@ fn an_executor_that_steps_its_whole_batch_in_one_call_trains_what_environments_o
             assert_eq!(calls.get(), 3 * each, "{algorithm}");
         }
         let saved = snapshots(&session);
-        let bytes: Vec<&[u8]> = saved.iter().map(Vec::as_slice).collect();
-        let mut again = Session::restore_with(&Device::cpu(1), whole, &bytes).unwrap();
+        let mut again = restored(whole, &saved);
         assert!(!again.begins_anew() && snapshots(&again) == saved, "{algorithm}");
         let rows = [&mut single, &mut session, &mut again].map(iterations);
         assert!(rows[0] == rows[1] && rows[1] == rows[2], "{algorithm}");

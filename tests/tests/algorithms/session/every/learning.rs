@@ -1,10 +1,10 @@
 //! Every algorithm trains: alone as in a stack, in programs as on the host, resumed and extended as without a break.
 
-use pollster::block_on;
 use quickstudy_core::train::{Evaluator, MetaTest, Session};
 use quickstudy_tests::crafted::Crafted;
 use quickstudy_tests::every::{every, own};
 use quickstudy_tests::hosted::hosted;
+use quickstudy_tests::trainings::{finish, restored, snapshots, steps, wait};
 use toml::Value;
 
 use super::{LONG, SEEDS, SmallRun, device};
@@ -14,24 +14,8 @@ fn session(run: &SmallRun, seeds: &[u64]) -> Session {
     Session::new(&device(), &setup.unwrap_or_else(|error| panic!("{}: {error}", run.def.name))).unwrap()
 }
 
-/// The snapshots of all seeds.
-fn snapshots(session: &Session) -> Vec<Vec<u8>> {
-    (0..session.setup().seeds.len()).map(|index| block_on(session.snapshot(index)).unwrap()).collect()
-}
-
-fn restored(snapshots: &[Vec<u8>]) -> Session {
-    let files: Vec<&[u8]> = snapshots.iter().map(Vec::as_slice).collect();
-    Session::restore_with(&device(), own(None), &files).unwrap()
-}
-
-fn finish(session: &mut Session) {
-    while !session.done() {
-        block_on(session.step()).unwrap();
-    }
-}
-
 fn parameters(session: &Session, index: usize) -> Vec<f32> {
-    block_on(session.parameters(index)).unwrap()
+    wait(session.parameters(index))
 }
 
 #[test]
@@ -49,14 +33,14 @@ fn seeds_train_as_if_alone_and_go_on_as_without_a_break() {
         }
         for stop in [1, 2] {
             let mut killed = session(&run, &SEEDS);
-            (0..stop).for_each(|_| drop(block_on(killed.step()).unwrap()));
-            let mut resumed = restored(&snapshots(&killed));
+            steps(&mut killed, stop);
+            let mut resumed = restored(own(None), &snapshots(&killed));
             finish(&mut resumed);
             assert!(snapshots(&resumed) == whole, "{name}: resumed after {stop} iterations");
         }
         // Further, from the end.
         let further = 2 * (0..SEEDS.len()).map(|index| stacked.steps_made(index)).max().unwrap();
-        let mut resumed = restored(&whole);
+        let mut resumed = restored(own(None), &whole);
         for session in [&mut stacked, &mut resumed] {
             session.set_steps(further).unwrap();
             finish(session);
@@ -72,11 +56,12 @@ fn environments_of_the_host_train_the_same_parameters() {
         let mut inside = session(&run, &SEEDS);
         let setup = run.setup(hosted(&run.env), &SEEDS).unwrap();
         let mut outside = Session::new(&device(), &setup).unwrap();
-        block_on(outside.step()).unwrap();
+        wait(outside.step());
         let saved = snapshots(&outside);
-        let files: Vec<&[u8]> = saved.iter().map(Vec::as_slice).collect();
-        let mut resumed = Session::restore_with(&device(), own(Some(hosted(&run.env))), &files).unwrap();
-        [&mut inside, &mut outside, &mut resumed].into_iter().for_each(finish);
+        let mut resumed = restored(own(Some(hosted(&run.env))), &saved);
+        for session in [&mut inside, &mut outside, &mut resumed] {
+            finish(session);
+        }
         for index in 0..SEEDS.len() {
             assert!(parameters(&outside, index) == parameters(&inside, index), "{name}: on the host, seed {index}");
             assert!(parameters(&resumed, index) == parameters(&inside, index), "{name}: resumed there, seed {index}");
@@ -90,14 +75,14 @@ fn policies_are_read_from_files_and_played_or_adapted() {
         let name = run.def.name;
         let mut trained = session(&run, &SEEDS[..1]);
         finish(&mut trained);
-        let file = block_on(trained.policy_snapshot(0)).unwrap();
+        let file = wait(trained.policy_snapshot(0));
         let mut policy = Evaluator::load_with(&device(), own(None), &file).unwrap();
-        let played = block_on(policy.evaluate(4, 7, true)).unwrap();
-        let again = block_on(Evaluator::load_with(&device(), own(None), &file).unwrap().evaluate(4, 7, true)).unwrap();
+        let played = wait(policy.evaluate(4, 7, true));
+        let again = wait(Evaluator::load_with(&device(), own(None), &file).unwrap().evaluate(4, 7, true));
         assert!(played.len() == 4 && played == again, "{name}: {played:?} {again:?}");
         if run.def.family.in_rounds() {
             let test = || MetaTest { tasks: 2, rollouts: Some(1), ..MetaTest::default() };
-            assert_eq!(block_on(policy.adapt(test())).unwrap().tasks.len(), 2, "{name}");
+            assert_eq!(wait(policy.adapt(test())).tasks.len(), 2, "{name}");
         }
     }
 }
@@ -122,7 +107,7 @@ fn begins_with_what_was_learned(run: &SmallRun) {
     let name = run.def.name;
     let anew_of = |seeds: [u64; 2]| session(run, &seeds);
     let mut source = anew_of([3, 4]);
-    (0..3).for_each(|_| drop(block_on(source.step()).unwrap()));
+    steps(&mut source, 3);
     let files = snapshots(&source);
     let (mut begun, anew) = (anew_of([4, 3]), anew_of([4, 3]));
     begun.start_from(own(None), &[&files[0], &files[1]]).unwrap();
@@ -146,7 +131,7 @@ fn begins_with_what_was_learned(run: &SmallRun) {
         assert!(learns == changed.iter().any(|tensor| tensor.contains("weight")), "{name}: {changed:?}");
     }
     assert_eq!((begun.iteration(), begun.env_steps()), (0, 0));
-    block_on(begun.step()).unwrap();
+    wait(begun.step());
     assert!(begun.start_from(own(None), &[&files[0]]).is_err(), "{name}: it has begun");
 }
 
