@@ -30,7 +30,7 @@ pub struct Stop {
     /// Process exit code: 1, 2, 3 or 130.
     pub code: u8,
     /// The kind of error, as a word that does not change between versions: those of the core
-    /// ([`Error::kind`](quickstudy_core::Error::kind)), `failure` and [`EXISTS`].
+    /// ([`Error::kind`](quickstudy_core::Error::kind)), `failure` and `exists`.
     pub kind: &'static str,
     /// Says what went wrong, in one sentence.
     pub message: String,
