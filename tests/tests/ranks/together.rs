@@ -5,8 +5,7 @@
 use super::launcher::Place;
 use quickstudy_core::Device;
 use quickstudy_core::backend::ThreadRanks;
-use quickstudy_core::env::builtin;
-use quickstudy_core::train::{Layer, Session, Setup};
+use quickstudy_core::train::Session;
 use quickstudy_tests::trainings::training;
 use std::rc::Rc;
 use toml::Table;

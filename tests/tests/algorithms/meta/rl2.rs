@@ -282,7 +282,7 @@ fn updates_stop_where_the_policy_has_moved_too_far() {
         let settings =
             format!("{SMALL}epochs = 10\nminibatches = 4\nlearning_rate = 0.01\ntarget_kl = {target_kl:?}\n");
         let mut session = training("rl2-ppo", "bandit").seeds(seeds).steps(6400).set(&settings).session();
-        let of = |row: &Vec<(String, f64)>, name: &str| value(&row, name);
+        let of = |row: &Vec<(String, f64)>, name: &str| value(row, name);
         let mut updates = vec![Vec::new(); seeds.len()];
         for _ in 0..4 {
             let rows = wait(session.step());

@@ -191,7 +191,7 @@ fn a_session_resumes_exactly_and_its_memory_grows_with_a_longer_run() {
     // In the middle of the warm-up, in training, and at the end, where the memory is full.
     let half = end(&mut first);
     for snapshots in [&begun, &half] {
-        let mut longer = restored(None, &snapshots);
+        let mut longer = restored(None, snapshots);
         longer.set_steps(800).unwrap();
         assert!(end(&mut longer) == want);
     }

@@ -192,7 +192,7 @@ fn a_run_does_not_end_before_it_has_learned() {
     let rows = wait(dqn.step());
     assert!((0..3).any(|index| dqn.steps_made(index) >= 501) && !dqn.done(), "the warm-up made all steps of a seed");
     let updates =
-        |rows: &[Vec<(String, f64)>]| -> Vec<f64> { rows.iter().map(|row| value(&row, "train/updates")).collect() };
+        |rows: &[Vec<(String, f64)>]| -> Vec<f64> { rows.iter().map(|row| value(row, "train/updates")).collect() };
     assert!(updates(&rows).iter().all(|updates| updates.is_nan()));
     let begun = snapshots(&dqn);
     for mut session in [dqn, restored(None, &begun)] {
