@@ -17,6 +17,9 @@ pub(crate) struct JsonArgs {
 impl JsonArgs {
     /// Keeps standard output free for the lines of JSON, or for the one of `files` that means it.
     pub(crate) fn reserve<'a>(self, files: impl IntoIterator<Item = &'a Path>) -> Result<(), Stop> {
+        if self.json {
+            output::take_json();
+        }
         let files: Vec<&Path> = files.into_iter().collect();
         if self.json && files.iter().any(|path| output::is_stdout(path)) {
             let message = "--json writes to standard output, which is to hold a file already";
