@@ -23,7 +23,7 @@ const NEEDED = [
   "package.json",
 ];
 const ALLOWED =
-  /^(dist\/(page\/)?[\w-]+(\.js|\.d\.ts|\.wasm|\.wasm\.d\.ts)|README\.md|LICENSE-\w+|THIRD-PARTY-NOTICES\.txt|package\.json)$/;
+  /^(dist\/(page\/)?[\w-]+\.(js|d\.ts|wasm|wasm\.d\.ts)|README\.md|LICENSE-\w+|THIRD-PARTY-\w+\.txt|package\.json)$/;
 
 const faults = [];
 const [{ files, version }] = JSON.parse(

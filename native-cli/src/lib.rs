@@ -46,7 +46,7 @@ pub(crate) mod training;
 pub(crate) mod verbs;
 pub(crate) mod watch;
 
-/// What the tests of this repository take of the inside: no public interface.
+/// Items that the tests of this repository take: no public interface.
 #[doc(hidden)]
 pub mod internals {
     pub use crate::files::disk::abort_at;

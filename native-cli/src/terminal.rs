@@ -1,4 +1,4 @@
-//! What a command says: lines, progress and results; and how it is stopped.
+//! Lines, progress and results that a command shows, and how it is stopped.
 
 pub(crate) mod activity;
 pub(crate) mod json_args;

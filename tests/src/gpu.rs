@@ -49,7 +49,7 @@ pub struct Both<T> {
     pub moved: f64,
     /// How far they are apart then.
     pub apart: f64,
-    /// What else was read of both.
+    /// Further values that were read of both.
     pub read: [T; 2],
 }
 

@@ -78,7 +78,7 @@ impl Request {
         self.resolve().unwrap()
     }
 
-    /// What is said against a request that is not valid.
+    /// The error of a request that is not valid.
     #[must_use]
     pub fn refusal(self) -> String {
         self.resolve().unwrap_err().to_string()

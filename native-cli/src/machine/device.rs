@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// The device on which a training goes on.
 #[derive(Clone, Copy, Debug)]
 pub enum Reopen {
-    /// The same one, opened anew.
+    /// Opened anew: the one that was lost.
     Same,
     /// One that cannot be lost.
     Cpu,

@@ -7,12 +7,14 @@ use crate::json::bench::BenchLine;
 use crate::json::{VERSION, ends, finite};
 use crate::machine::device::{DeviceArgs, time_of_training};
 use crate::outcome::Stop;
+use crate::settings::parse::episodes;
 use crate::settings::python::PythonArgs;
 use crate::settings::{config, parse, register};
 use crate::statistics;
 use crate::terminal::json_args::JsonArgs;
 use crate::terminal::output::say;
 use crate::text::numbers::{brief, duration, short_count};
+use clap::builder::PossibleValuesParser;
 use clap::value_parser;
 use quickstudy_core::algo::{AlgorithmDef, PPO, SAC, TD3};
 use quickstudy_core::backend::Device;
@@ -34,11 +36,7 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "NAME")]
     pub env: Option<String>,
     /// Only presets of this algorithm, in the learning part
-    #[arg(
-        long,
-        value_name = "NAME",
-        value_parser = clap::builder::PossibleValuesParser::new(register::algorithm_names())
-    )]
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(register::algorithm_names()))]
     pub algorithm: Option<String>,
     /// Seconds per line
     #[arg(long, value_name = "SECONDS", default_value_t = SECONDS, allow_negative_numbers = true)]
@@ -53,13 +51,7 @@ pub(crate) struct BenchArgs {
     )]
     pub seed: std::vec::Vec<u64>,
     /// Episodes per seed of the learning part
-    #[arg(
-        long,
-        value_name = "N",
-        default_value = "1000",
-        value_parser = parse::episodes,
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = episodes, allow_negative_numbers = true)]
     pub episodes: u64,
     /// Environments that are stepped side by side, where one of the host is measured
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = value_parser!(u32).range(1..=65536),

@@ -42,6 +42,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("core/src/lib.rs", "has an example"),
     ("core/src/error.rs", "has a test"),
     ("wasm/package.json", "has keywords"),
+    ("core/src/train.rs", "takes some as examples in documentation"),
     ("core/src/train/", "has tests of particular ones, examples in documentation, and metrics that several share"),
 ];
 
@@ -52,15 +53,12 @@ const LISTS: &[(&str, &str)] = &[
     ("scripts/same-policies.py", "has cases with settings of their own; each other algorithm is run by its preset"),
     ("tests/golden/snapshots/make.sh", "has the settings of golden runs; each other algorithm is run by its preset"),
     ("tests/tests/algorithms/session/budgets.rs", "has runs whose episodes end apart; `every` has each algorithm"),
+    ("python/tests/test_actions.py", "has further kinds of policies; each algorithm is trained by small settings"),
     ("core/src/train/saved/rules/tests.rs", "has settings that count more; each algorithm is forged by small ones"),
 ];
 
 /// Files that name many environments, for a reason of their own.
-const LISTS_OF_ENVIRONMENTS: &[(&str, &str)] = &[
-    ("CHANGELOG.md", "tells of what was added"),
-    ("python/quickstudy/_spaces.py", "has action spaces, which a test compares with those of the environments"),
-    ("web-demo/src/worlds.ts", "shows some"),
-];
+const LISTS_OF_ENVIRONMENTS: &[(&str, &str)] = &[("web-demo/src/worlds.ts", "shows some")];
 
 /// Tells whether a text has a word of this name, in whatever it is quoted.
 fn says(text: &str, name: &str) -> bool {

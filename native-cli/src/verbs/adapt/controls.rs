@@ -60,7 +60,7 @@ pub(super) fn play(
     Ok(returns)
 }
 
-/// Of bodies that should run at a velocity or in a direction: doing nothing, and acting by chance.
+/// Controls of bodies that should run at a velocity or in a direction: doing nothing, and acting by chance.
 fn of_bodies(spec: &EnvSpec) -> Vec<Box<dyn Control>> {
     let ActionSpace::Box { dims } = &spec.action else { return Vec::new() };
     vec![Box::new(Nothing { dims: dims.len() }), Box::new(Chance { dims: dims.clone() })]
@@ -100,7 +100,7 @@ impl Control for Chance {
     }
 }
 
-/// Of points in the plane: standing still, and going straight to the goal.
+/// Controls of points in the plane: standing still, and going straight to the goal.
 fn in_plane(spec: &EnvSpec) -> Vec<Box<dyn Control>> {
     let ActionSpace::Box { dims } = &spec.action else { return Vec::new() };
     let (Some(plane), 2) = (spec.plane, dims.len()) else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! What one file of Rust defines and names, read by `syn`. Tests are left out.
+//! Items that one file of Rust defines and names, read by `syn`. Tests are left out.
 
 use std::collections::BTreeSet;
 
