@@ -4,12 +4,12 @@
 macro_rules! presets {
     ($file:literal) => {{
         const WHOLE: &str = include_str!($file);
-        #[cfg(target_arch = "wasm32")]
+        #[cfg(all(target_arch = "wasm32", not(test)))]
         const TEXT: &str = {
             const BARE: ([u8; WHOLE.len()], usize) = $crate::algo::bare(WHOLE);
             $crate::algo::text(BARE.0.split_at(BARE.1).0)
         };
-        #[cfg(not(target_arch = "wasm32"))]
+        #[cfg(any(test, not(target_arch = "wasm32")))]
         const TEXT: &str = WHOLE;
         TEXT
     }};
