@@ -15,7 +15,7 @@ import statistics
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BUILTIN = ROOT / "core/src/env/builtin"
+BUILTIN = ROOT / "kernels/src/env/builtin"
 # As the release profile, but for the link-time optimisation of the whole program, whose time would drown the rest.
 MANIFEST = f"""[package]
 name = "environment-types"

@@ -1,3 +1,3 @@
 #!/usr/bin/env bash
-# Type-check the core with its NEON kernels for 64-bit ARM.
+# Type-check kernels, with those of NEON, and core for 64-bit ARM.
 cd "$(dirname "$0")/.." && exec scripts/cargo-for.sh aarch64-unknown-linux-gnu check -p quickstudy-core

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Miri on the unsafe code of the core: kernels, their memory, tiles on threads, environments in registers.
+# Miri on the unsafe code: kernels, their memory, tiles on threads, environments in registers.
 #   scripts/miri.sh           all of it that Miri can run: some 15 minutes on a core
 #   scripts/miri.sh --short   a kernel of each kind and a chain of tiles on threads: some minutes,
 #                             most of which are compilation
@@ -37,4 +37,4 @@ export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/miri
 [[ $(uname -m) != x86_64 ]] || export RUSTFLAGS="-C target-feature=+avx2,+fma"
 # The threads of rayon's pool end with the process; its queues keep addresses in integers.
 export MIRIFLAGS="-Zmiri-ignore-leaks -Zmiri-permissive-provenance ${MIRIFLAGS:-}"
-cargo "+$TOOLCHAIN" miri test -p quickstudy-core --lib -- "${tests[@]}"
+cargo "+$TOOLCHAIN" miri test -p quickstudy-kernels --lib -- "${tests[@]}"

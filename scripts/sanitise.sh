@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The unit tests of the core and of the GPU backend with the address sanitiser: some 10 minutes,
+# The unit tests of the kernels, of the core and of the GPU backend with the address sanitiser: some 10 minutes,
 # most of which are compilation. Needs a nightly toolchain (`rustup toolchain install nightly`);
 # without it, it says that it left this out.
 set -euo pipefail
@@ -20,5 +20,5 @@ export RUSTFLAGS="-Zsanitizer=address -Cdebuginfo=line-tables-only"
 # A test asks for more memory than there can be, and must get an error.
 ASAN_OPTIONS="allocator_may_return_null=1:detect_leaks=${QUICKSTUDY_LEAKS:-0}"
 export ASAN_OPTIONS="$ASAN_OPTIONS:detect_stack_use_after_return=1:strict_init_order=1"
-cargo "+$TOOLCHAIN" test --target "$HOST" -p quickstudy-core --lib "$@"
+cargo "+$TOOLCHAIN" test --target "$HOST" -p quickstudy-kernels -p quickstudy-core --lib "$@"
 cargo "+$TOOLCHAIN" test --target "$HOST" -p quickstudy-gpu --lib "$@"

@@ -30,13 +30,13 @@
 mod categorical;
 mod gaussian;
 mod multi_categorical;
-mod noise;
 mod squashed;
 mod state_dependent;
 
+#[doc(inline)]
+pub use crate::tensor::{RowNoise, fold_in};
 pub use categorical::{Categorical, at, best};
 pub use gaussian::{Gaussian, LOG_STD_RANGE};
 pub use multi_categorical::MultiCategorical;
-pub use noise::{RowNoise, fold_in};
 pub use squashed::SquashedGaussian;
 pub use state_dependent::StateDependent;

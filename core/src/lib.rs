@@ -82,30 +82,24 @@
 //! [`program`] makes; [`math`] and [`rng`] define functions and random numbers to the bit, for all devices alike;
 //! [`tensor::graph`] and [`tensor::op`] are what a trace is made of.
 
+#![forbid(unsafe_code)]
+
 pub mod algo;
-pub mod backend;
 pub mod credit;
 pub mod dist;
-pub mod env;
-mod error;
-pub mod grad;
 pub mod host;
 pub mod learn;
-pub mod math;
 pub mod meta;
 pub mod nn;
 pub mod optim;
 pub mod play;
 pub mod policy;
-pub mod program;
 pub mod replay;
-pub mod rng;
-pub mod settings;
 pub mod task;
-pub mod tensor;
 pub mod train;
-pub use error::{Error, Result, Shortage, closest, in_bytes};
 
-pub use backend::Device;
-pub use program::{Array, Context, Program, State};
-pub use tensor::{DType, Tensor};
+#[doc(inline)]
+pub use quickstudy_kernels::{
+    Array, Context, DType, Device, Error, Program, Result, Shortage, State, Tensor, backend, closest, env, fields,
+    grad, in_bytes, math, program, rng, settings, tensor, tree, words,
+};

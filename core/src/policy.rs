@@ -36,7 +36,7 @@ pub use uniform::Uniform;
 
 use crate::Tensor;
 use crate::dist::RowNoise;
-use crate::tensor::{Named, tree};
+use crate::tensor::Named;
 
 /// The values by which a policy acts.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +47,7 @@ pub struct Acting {
     pub values: Named,
 }
 
-tree!(Acting: parts, values);
+crate::tree!(Acting: parts, values);
 
 impl Acting {
     /// Acting values with parameters alone.

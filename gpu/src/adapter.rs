@@ -1,6 +1,6 @@
 //! The GPUs of a machine.
 
-use quickstudy_core::{Error, Result};
+use quickstudy_kernels::{Error, Result};
 
 /// A choice of GPU, and how much of it is asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use quickstudy_core::backend::{Backend, Buffer, BufferData, Caps, Executable, Interrupt, ReadFuture};
-use quickstudy_core::program::Plan;
-use quickstudy_core::{DType, Device, Error, Result};
+use quickstudy_kernels::backend::{Backend, Buffer, BufferData, Caps, Executable, Interrupt, ReadFuture};
+use quickstudy_kernels::program::Plan;
+use quickstudy_kernels::{DType, Device, Error, Result};
 
 use crate::adapter::{AdapterInfo, GpuOptions};
 use crate::buffer::{self, GpuBuffer};

@@ -4,8 +4,8 @@ use std::any::Any;
 use std::ops::Range;
 use std::rc::Rc;
 
-use quickstudy_core::backend::{Buffer, BufferData};
-use quickstudy_core::{Error, Result};
+use quickstudy_kernels::backend::{Buffer, BufferData};
+use quickstudy_kernels::{Error, Result};
 
 use crate::context::Context;
 use crate::large;

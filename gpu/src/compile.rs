@@ -6,8 +6,8 @@ mod number;
 mod pack;
 mod spot;
 
-use quickstudy_core::program::{Kernel, KernelSchedule, Kind, Plan};
-use quickstudy_core::{Error, Result};
+use quickstudy_kernels::program::{Kernel, KernelSchedule, Kind, Plan};
+use quickstudy_kernels::{Error, Result};
 
 use crate::limits::KernelLimits;
 use crate::wgsl::{self, Pass, Shader};

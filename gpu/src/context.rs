@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use quickstudy_core::backend::Interrupt;
-use quickstudy_core::{Error, Result};
+use quickstudy_kernels::backend::Interrupt;
+use quickstudy_kernels::{Error, Result};
 
 use crate::adapter::{self, AdapterInfo, GpuOptions};
 use crate::clock::{Clock, now};

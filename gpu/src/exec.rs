@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use quickstudy_core::backend::{Buffer, Counters, Executable, ScalarValue};
-use quickstudy_core::program::{Footprint, Holds, Plan};
-use quickstudy_core::{Error, Result};
+use quickstudy_kernels::backend::{Buffer, Counters, Executable, ScalarValue};
+use quickstudy_kernels::program::{Footprint, Holds, Plan};
+use quickstudy_kernels::{Error, Result};
 
 use crate::buffer::{self, GpuBuffer};
 use crate::clock::Clock;

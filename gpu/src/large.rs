@@ -1,8 +1,8 @@
 //! Finds buffers that are too large for a GPU, and says which tensor is in them and where it was made.
 
-use quickstudy_core::program::{KernelSchedule, Place, Plan, Role};
-use quickstudy_core::tensor::{Graph, NodeId, Op};
-use quickstudy_core::{DType, Error, Result};
+use quickstudy_kernels::program::{KernelSchedule, Place, Plan, Role};
+use quickstudy_kernels::tensor::{Graph, NodeId, Op};
+use quickstudy_kernels::{DType, Error, Result};
 
 use crate::context::Context;
 

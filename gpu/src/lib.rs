@@ -1,6 +1,6 @@
 //! Tensor programs on any GPU: plans as WGSL compute shaders through wgpu (Vulkan, Metal, DX12, WebGPU).
 //!
-//! [`Gpu`] implements [`quickstudy_core::backend::Backend`]. Each Map, Reduce and MatMul of a plan becomes one shader,
+//! [`Gpu`] implements [`quickstudy_kernels::backend::Backend`]. Each Map, Reduce and MatMul of a plan becomes one shader,
 //! or two where a long sum is cut into slices. A Scan whose rows are independent, such as a rollout, is one dispatch
 //! with an invocation per row; any other is a replay of its body's dispatches. Nothing is decided while a program runs.
 //!

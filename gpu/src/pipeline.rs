@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use quickstudy_core::Result;
+use quickstudy_kernels::Result;
 
 use crate::context::Context;
 
@@ -50,7 +50,7 @@ impl Context {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-    use quickstudy_core::Error;
+    use quickstudy_kernels::Error;
 
     use crate::GpuOptions;
     use crate::context::Context;

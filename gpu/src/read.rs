@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 
-use quickstudy_core::{Error, Result};
+use quickstudy_kernels::{Error, Result};
 
 use crate::buffer::GpuBuffer;
 use crate::context::Context;

@@ -23,9 +23,9 @@ mod tiled;
 
 use std::fmt::Write;
 
-use quickstudy_core::program::{Kernel, Kind};
-use quickstudy_core::tensor::{Graph, NodeId, Op};
-use quickstudy_core::{DType, Error, Result};
+use quickstudy_kernels::program::{Kernel, Kind};
+use quickstudy_kernels::tensor::{Graph, NodeId, Op};
+use quickstudy_kernels::{DType, Error, Result};
 
 use emit::{Emitter, Uses};
 use index::Ix;
@@ -198,7 +198,7 @@ fn header(module: &mut String, graph: &Graph, uses: &Uses, bindings: &[(usize, b
     }
 }
 
-/// The keyed permutation of `0..n`, as `quickstudy_core::rng::Permutation`.
+/// The keyed permutation of `0..n`, as `quickstudy_kernels::rng::Permutation`.
 fn permutation(module: &mut String, n: u32) {
     let bits = u32::BITS - (n - 1).leading_zeros();
     let low = bits / 2;

@@ -2,7 +2,6 @@
 
 use crate::Tensor;
 use crate::learn::by_seed;
-use crate::tensor::tree;
 
 /// The mean and variance of all numbers seen so far, per stacked seed and column.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +14,7 @@ pub struct Moments {
     pub count: Tensor,
 }
 
-tree!(Moments: mean, var, count);
+crate::tree!(Moments: mean, var, count);
 
 /// The number added to the variance before its root is taken (as in Stable-Baselines3's `VecNormalize`).
 const EPS: f64 = 1e-8;

@@ -1,6 +1,6 @@
 //! One of several choices.
 
-use super::noise::RowNoise;
+use super::RowNoise;
 use crate::Tensor;
 
 /// A distribution over `A` choices per row, `[S, B]`; a row may have several such, along axes between `B` and `A`.

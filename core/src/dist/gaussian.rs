@@ -1,6 +1,6 @@
 //! A vector of independent normal numbers.
 
-use super::noise::RowNoise;
+use super::RowNoise;
 use crate::Tensor;
 
 /// Logarithms of standard deviations are limited to this range, so that a policy can neither freeze nor overflow.

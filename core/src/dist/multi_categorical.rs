@@ -1,7 +1,7 @@
 //! Several choices at once.
 
+use super::RowNoise;
 use super::categorical::Categorical;
-use super::noise::RowNoise;
 use crate::Tensor;
 
 /// The logit of options that a choice lacks: their probability is 0 in floats, and their logarithm is finite, so that

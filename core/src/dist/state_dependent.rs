@@ -4,8 +4,8 @@
 //! every step, so exploration is smooth in time: a = μ(s) + θ_εᵀ φ(s), θ_ε ~ N(0, σ²) entry by entry. Over θ_ε, the
 //! action is normal with variance Σ_l φ_l² σ_la².
 
+use super::RowNoise;
 use super::gaussian::{Gaussian, LOG_STD_RANGE};
-use super::noise::RowNoise;
 use super::squashed::SquashedGaussian;
 use crate::Tensor;
 

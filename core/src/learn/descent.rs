@@ -8,7 +8,7 @@ use crate::grad::value_and_grad_with;
 use crate::nn::Layout;
 use crate::optim::{GradientMoments, Optimiser, Trained, clip_by_norm, norm as length};
 use crate::program::Context;
-use crate::tensor::{Named, Tree, scan_tree, tree};
+use crate::tensor::{Named, Tree, scan_tree};
 
 /// Descends a loss, for stacked seeds at once. A gradient that is not finite is dropped and counted.
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +86,7 @@ pub struct Descended {
     stopped: Option<Tensor>,
 }
 
-tree!(Descended: trained, sums, first_norm, non_finite, updates, stopped);
+crate::tree!(Descended: trained, sums, first_norm, non_finite, updates, stopped);
 
 impl Descended {
     /// Means over the updates that were made, `[S, W]`, in the order of [`Descent::sums`]; 0 if none was made.

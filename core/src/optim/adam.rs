@@ -3,7 +3,6 @@
 use super::{Progress, RateSchedule};
 use crate::Tensor;
 use crate::settings::Range;
-use crate::tensor::tree;
 
 crate::settings! {
     /// The settings of an algorithm that makes its steps by [`Adam`].
@@ -71,7 +70,7 @@ pub struct GradientMoments {
     pub scale: Tensor,
 }
 
-tree!(GradientMoments: m, v, scale);
+crate::tree!(GradientMoments: m, v, scale);
 
 impl Adam {
     /// One step against the gradient: the new θ and memory. `theta, grad: [S, P]`; `learning_rate`: `[]` or `[S, 1]`.

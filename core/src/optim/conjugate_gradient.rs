@@ -1,7 +1,7 @@
 //! Conjugate gradients.
 
 use crate::Tensor;
-use crate::tensor::{scan_tree, tree};
+use crate::tensor::scan_tree;
 
 /// Residual rᵀr below which the solution counts as found.
 const RESIDUAL: f64 = 1e-10;
@@ -15,7 +15,7 @@ struct Search {
     rr: Tensor,
 }
 
-tree!(Search: x, r, p, rr);
+crate::tree!(Search: x, r, p, rr);
 
 /// Products of corresponding rows: `[S, P]` and `[S, P]` → `[S, 1]`.
 #[track_caller]

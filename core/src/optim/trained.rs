@@ -2,7 +2,6 @@
 
 use super::GradientMoments;
 use crate::Tensor;
-use crate::tensor::tree;
 
 /// Parameters that make their steps together, and their optimiser's memory.
 #[derive(Clone, Copy, Debug)]
@@ -13,4 +12,4 @@ pub struct Trained {
     pub moments: GradientMoments,
 }
 
-tree!(Trained: theta, moments);
+crate::tree!(Trained: theta, moments);

@@ -6,7 +6,7 @@ use crate::Tensor;
 use crate::grad::value_and_grad;
 use crate::nn::Layout;
 use crate::settings::Range;
-use crate::tensor::{scan_tree, tree};
+use crate::tensor::scan_tree;
 
 /// How products of the constraint's Hessian at θ with a vector v are computed.
 ///
@@ -129,7 +129,7 @@ struct Kept {
     scale: Tensor,
 }
 
-tree!(Kept: theta, loss, constraint, scale);
+crate::tree!(Kept: theta, loss, constraint, scale);
 
 impl TrustRegion {
     /// One step. `loss` and `constraint` are functions of the slices of θ, → `[S, 1]`; `theta: [S, P]`.

@@ -2,7 +2,7 @@
 
 use crate::Tensor;
 use crate::credit::Paths;
-use crate::tensor::{CompensatedSum, Named, scan_tree, tree};
+use crate::tensor::{CompensatedSum, Named, scan_tree};
 
 /// Environments with running episodes: N in each of K groups.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub struct Running {
     pub task: Option<Tensor>,
 }
 
-tree!(Running: state, steps, obs, memory, task);
+crate::tree!(Running: state, steps, obs, memory, task);
 
 /// One step of all environments, `[K, N, …]`, or T steps, `[T, K, N, …]`. A program computes only the fields that it
 /// reads.
@@ -52,7 +52,7 @@ pub struct Steps {
     pub extras: Named,
 }
 
-tree!(Steps: state, obs, next_obs, action, played, reward, terminated, truncated, valid, episode, lost, extras);
+crate::tree!(Steps: state, obs, next_obs, action, played, reward, terminated, truncated, valid, episode, lost, extras);
 
 impl Steps {
     /// The ends of episodes among these steps.
@@ -82,7 +82,7 @@ pub struct Ends {
     pub truncated: Tensor,
 }
 
-tree!(Ends: terminated, truncated);
+crate::tree!(Ends: terminated, truncated);
 
 impl Ends {
     /// 1 where an episode ended in either way.
@@ -136,7 +136,7 @@ pub struct Totals {
     pub lost: Tensor,
 }
 
-tree!(Totals: returns, lengths, terminated, lost);
+crate::tree!(Totals: returns, lengths, terminated, lost);
 
 impl Totals {
     /// The sums before the first step of these rows.

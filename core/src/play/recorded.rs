@@ -3,7 +3,7 @@
 use super::{Experience, Running, Steps};
 use crate::env::TracedStep;
 use crate::host::{Fleet, PlayedStep, Stepped};
-use crate::tensor::{Named, scan_tree, tree};
+use crate::tensor::{Named, scan_tree};
 use crate::{Array, Device, Result, Tensor};
 
 /// T recorded steps of N environments in each of S groups, as inputs of a program; or a single step in a loop over
@@ -24,7 +24,7 @@ pub struct Recorded {
     pub observation: Tensor,
 }
 
-tree!(Recorded: action, reward, terminated, truncated, last_observation, observation);
+crate::tree!(Recorded: action, reward, terminated, truncated, last_observation, observation);
 
 impl Recorded {
     /// The steps of a trace that has failed.

@@ -3,7 +3,6 @@
 use super::{Hindsight, Priorities, SumTree, Transitions};
 use crate::Tensor;
 use crate::learn::running_sum;
-use crate::tensor::tree;
 
 /// A memory of the latest transitions, at most [`rows`](ReplayMemory::rows); a new one replaces the oldest.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +39,7 @@ pub struct Stored {
     pub priorities: Option<Priorities>,
 }
 
-tree!(Stored: rows, next, filled, priorities);
+crate::tree!(Stored: rows, next, filled, priorities);
 
 impl ReplayMemory {
     /// The most transitions of a memory, whose numbers are still exact in f32.

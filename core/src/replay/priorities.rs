@@ -3,7 +3,6 @@
 //! Schaul et al. 2015, arXiv:1511.05952, section 3.3, proportional: P(i) = pᵢ / Σ p with p = (|δ| + ε)^α.
 
 use crate::Tensor;
-use crate::tensor::tree;
 
 /// The number of children of each node.
 const CHILDREN: usize = SumTree::CHILDREN;
@@ -42,7 +41,7 @@ pub struct Priorities {
     pub largest: Tensor,
 }
 
-tree!(Priorities: levels, largest);
+crate::tree!(Priorities: levels, largest);
 
 /// The number of the node that sums the node `index`.
 fn parent(index: Tensor) -> Tensor {

@@ -1,9 +1,9 @@
 //! Finds where values of a plan are in memory, also through loops, and makes the bindings of kernels.
 
-use quickstudy_core::Result;
-use quickstudy_core::program::{Kernel, Place, Plan, is_view};
-use quickstudy_core::tensor::op::Scan;
-use quickstudy_core::tensor::{Graph, NodeId};
+use quickstudy_kernels::Result;
+use quickstudy_kernels::program::{Kernel, Place, Plan, is_view};
+use quickstudy_kernels::tensor::op::Scan;
+use quickstudy_kernels::tensor::{Graph, NodeId};
 
 use super::spot::{Home, Spot, Write, fault};
 use crate::wgsl::{Leaf, Memory, Words};

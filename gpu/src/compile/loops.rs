@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use quickstudy_core::Result;
-use quickstudy_core::program::{Kernel, KernelSchedule, Place};
-use quickstudy_core::tensor::op::Scan;
-use quickstudy_core::tensor::{NodeId, Op};
+use quickstudy_kernels::Result;
+use quickstudy_kernels::program::{Kernel, KernelSchedule, Place};
+use quickstudy_kernels::tensor::op::Scan;
+use quickstudy_kernels::tensor::{NodeId, Op};
 
 use super::bind::{Bindings, Frame, root};
 use super::spot::{Home, Key, Spot, fault};

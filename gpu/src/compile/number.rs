@@ -1,8 +1,8 @@
 //! Single numbers that depend on the steps of loops alone: the host knows them without asking the device.
 
-use quickstudy_core::DType;
-use quickstudy_core::tensor::op::Binary;
-use quickstudy_core::tensor::{Graph, NodeId, Op, Unary};
+use quickstudy_kernels::DType;
+use quickstudy_kernels::tensor::op::Binary;
+use quickstudy_kernels::tensor::{Graph, NodeId, Op, Unary};
 
 use super::bind::root;
 

@@ -1,8 +1,8 @@
 //! Places of values: buffers, and parts of buffers.
 
-use quickstudy_core::program::{Kernel, KernelSchedule};
-use quickstudy_core::tensor::NodeId;
-use quickstudy_core::{Error, Result};
+use quickstudy_kernels::program::{Kernel, KernelSchedule};
+use quickstudy_kernels::tensor::NodeId;
+use quickstudy_kernels::{Error, Result};
 
 /// A buffer of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,8 +1,8 @@
 //! Reductions and matrix products as code: their operands, and both by one invocation.
 
-use quickstudy_core::DType;
-use quickstudy_core::program::is_view;
-use quickstudy_core::tensor::{NodeId, Op};
+use quickstudy_kernels::DType;
+use quickstudy_kernels::program::is_view;
+use quickstudy_kernels::tensor::{NodeId, Op};
 
 use super::emit::Emitter;
 use super::index::Ix;

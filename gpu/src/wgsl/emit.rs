@@ -3,9 +3,9 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
-use quickstudy_core::program::is_view;
-use quickstudy_core::tensor::{Binary, Graph, NodeId, Op, Unary};
-use quickstudy_core::{DType, Error, Result};
+use quickstudy_kernels::program::is_view;
+use quickstudy_kernels::tensor::{Binary, Graph, NodeId, Op, Unary};
+use quickstudy_kernels::{DType, Error, Result};
 
 use super::index::{Ix, groups};
 use super::memory::{Leaf, Words};

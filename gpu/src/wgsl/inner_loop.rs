@@ -1,8 +1,8 @@
 //! Loops inside of calls, such as the integration steps of a body: each row runs them by itself, with its carries in
 //! variables.
 
-use quickstudy_core::tensor::op::Scan;
-use quickstudy_core::tensor::{NodeId, Op};
+use quickstudy_kernels::tensor::op::Scan;
+use quickstudy_kernels::tensor::{NodeId, Op};
 
 use super::emit::Emitter;
 use super::index::Ix;

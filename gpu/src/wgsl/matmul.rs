@@ -1,8 +1,8 @@
 //! Matrix products: each invocation computes a small block of the result in registers. Large ones share their operands
 //! in workgroup memory (`tiled.rs`), long ones of few results are cut into slices (`split.rs`).
 
-use quickstudy_core::program::{Kernel, is_long_product};
-use quickstudy_core::tensor::NodeId;
+use quickstudy_kernels::program::{Kernel, is_long_product};
+use quickstudy_kernels::tensor::NodeId;
 
 use super::emit::Emitter;
 use super::index::Ix;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use quickstudy_core::tensor::NodeId;
+use quickstudy_kernels::tensor::NodeId;
 
 /// Where a value is: the words of a bound buffer from `first` on, in row-major order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

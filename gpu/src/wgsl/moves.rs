@@ -1,6 +1,6 @@
 //! Elements that come from elsewhere, depending on where they are: padding, joined operands, rows by index.
 
-use quickstudy_core::tensor::NodeId;
+use quickstudy_kernels::tensor::NodeId;
 
 use super::emit::Emitter;
 use super::index::Ix;

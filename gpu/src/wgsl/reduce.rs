@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use quickstudy_core::program::{Kernel, is_long_sum, is_view};
-use quickstudy_core::tensor::{Graph, NodeId, Op};
+use quickstudy_kernels::program::{Kernel, is_long_sum, is_view};
+use quickstudy_kernels::tensor::{Graph, NodeId, Op};
 
 use super::emit::Emitter;
 use super::index::Ix;

@@ -1,8 +1,8 @@
 //! The results of a dispatch: which elements an invocation computes and where it stores them.
 
-use quickstudy_core::DType;
-use quickstudy_core::program::Kernel;
-use quickstudy_core::tensor::{NodeId, Op};
+use quickstudy_kernels::DType;
+use quickstudy_kernels::program::Kernel;
+use quickstudy_kernels::tensor::{NodeId, Op};
 
 use super::emit::Emitter;
 use super::index::Ix;

@@ -4,10 +4,10 @@
 //! The body's kernels are followed one by one, each for one row: their slots become private arrays. Whether the rows
 //! are independent shows while the code is written: a private value is only known at its own row.
 
-use quickstudy_core::program::{Kernel, KernelSchedule, Kind, Place};
-use quickstudy_core::tensor::op::Scan;
-use quickstudy_core::tensor::{Graph, NodeId, Op};
-use quickstudy_core::{DType, Error, Result};
+use quickstudy_kernels::program::{Kernel, KernelSchedule, Kind, Place};
+use quickstudy_kernels::tensor::op::Scan;
+use quickstudy_kernels::tensor::{Graph, NodeId, Op};
+use quickstudy_kernels::{DType, Error, Result};
 
 use super::emit::Emitter;
 use super::index::Ix;

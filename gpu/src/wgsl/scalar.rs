@@ -1,7 +1,7 @@
 //! Scalar operations as expressions.
 
-use quickstudy_core::DType;
-use quickstudy_core::tensor::{Binary, Unary};
+use quickstudy_kernels::DType;
+use quickstudy_kernels::tensor::{Binary, Unary};
 
 /// A number of the graph. What a shader compiler may not write as a constant comes by way of a run-time zero.
 pub(crate) fn number(bits: u64, dtype: DType) -> String {

@@ -3,9 +3,9 @@
 
 use std::fmt::Write;
 
-use quickstudy_core::DType;
-use quickstudy_core::program::Kernel;
-use quickstudy_core::tensor::NodeId;
+use quickstudy_kernels::DType;
+use quickstudy_kernels::program::Kernel;
+use quickstudy_kernels::tensor::NodeId;
 
 use super::emit::Emitter;
 use super::index::Ix;

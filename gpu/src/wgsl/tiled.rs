@@ -5,8 +5,8 @@
 
 use std::fmt::Write;
 
-use quickstudy_core::program::Kernel;
-use quickstudy_core::tensor::Op;
+use quickstudy_kernels::program::Kernel;
+use quickstudy_kernels::tensor::Op;
 
 use super::emit::Emitter;
 use super::index::Ix;

@@ -62,7 +62,7 @@ fn named(literal: &str) -> bool {
 fn no_code_outside_of_their_rooms_tells_algorithms_apart_by_name() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut files = Vec::new();
-    for dir in ["core/src", "gpu/src", "native-cli/src", "wasm/src"] {
+    for dir in ["kernels/src", "core/src", "gpu/src", "native-cli/src", "wasm/src"] {
         sources(&root.join(dir), &[".rs"], &mut files);
     }
     for dir in ["wasm/js", "web-demo/src"] {
@@ -117,7 +117,7 @@ fn declared(text: &str) -> (Vec<&str>, Vec<&str>) {
 fn no_two_types_of_a_crate_have_one_name() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let (mut wrong, mut checked) = (Vec::new(), 0);
-    for dir in ["core/src", "gpu/src", "native-cli/src", "tests/src", "wasm/src"] {
+    for dir in ["kernels/src", "core/src", "gpu/src", "native-cli/src", "tests/src", "wasm/src"] {
         let mut files = Vec::new();
         sources(&root.join(dir), &[".rs"], &mut files);
         let (mut types, mut aliases) = (BTreeMap::<String, Vec<String>>::new(), Vec::new());

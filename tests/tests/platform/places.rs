@@ -40,7 +40,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("wasm/src/", "has tests of particular ones"),
     ("core/src/algo/on_policy/shared/", "has tests by the settings of some"),
     ("core/src/lib.rs", "has an example"),
-    ("core/src/error.rs", "has a test"),
+    ("kernels/src/error.rs", "has a test"),
     ("wasm/package.json", "has keywords"),
     ("core/src/train.rs", "takes some as examples in documentation"),
     ("core/src/train/", "has tests of particular ones, examples in documentation, and metrics that several share"),
@@ -76,6 +76,7 @@ fn texts() -> BTreeMap<String, String> {
         "docs",
         "fuzz",
         "gpu",
+        "kernels",
         "native-cli",
         "python",
         "scripts",
@@ -155,7 +156,7 @@ fn lists_of_all_algorithms_are_the_register_the_page_and_those_with_a_reason() {
 #[test]
 fn lists_of_environments_are_the_built_in_one_the_page_and_those_with_a_reason() {
     // Half of a list may be elsewhere, as that of bodies and machines.
-    check_lists(&builtin_names(), 0.4, &[PAGE, "core/src/env/builtin.rs"], LISTS_OF_ENVIRONMENTS);
+    check_lists(&builtin_names(), 0.4, &[PAGE, "kernels/src/env/builtin.rs"], LISTS_OF_ENVIRONMENTS);
     // `point-corner-sparse` is one of the page's `point-corner`.
     let page = fs::read_to_string(repository().join(PAGE)).unwrap();
     let quoted = |name: &str| page.contains(&format!("`{name}`"));

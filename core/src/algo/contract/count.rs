@@ -5,7 +5,7 @@ use super::episodes::running_return;
 use crate::Tensor;
 use crate::learn::Metrics;
 use crate::play::Ends;
-use crate::tensor::{CompensatedSum, scan_tree, tree};
+use crate::tensor::{CompensatedSum, scan_tree};
 
 /// Episodes that run on from one rollout to the next, and sums over those that ended, `[S, N, 1]` each.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub(in crate::algo) struct Count {
     pub lengths: Tensor,
 }
 
-tree!(Count: steps, ep_return, discounted, episodes, returns, lengths);
+crate::tree!(Count: steps, ep_return, discounted, episodes, returns, lengths);
 
 impl Count {
     /// A count that begins with new episodes; `rows` is `[S, N]`.

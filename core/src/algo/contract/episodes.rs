@@ -3,7 +3,7 @@
 use super::{First, Held, Numbers, StateEntry};
 use crate::DType;
 use crate::play::{Iteration, Running};
-use crate::tensor::{CompensatedSum, Named, tree};
+use crate::tensor::{CompensatedSum, Named};
 
 /// The entries of the returns so far: the sum, and what it lacks.
 const EP_RETURN: [&str; 2] = ["ep_return", "ep_return_rest"];
@@ -23,7 +23,7 @@ pub(in crate::algo) struct RunningEpisodes {
     pub ep_return: CompensatedSum,
 }
 
-tree!(RunningEpisodes: running, ep_return);
+crate::tree!(RunningEpisodes: running, ep_return);
 
 impl RunningEpisodes {
     /// Gives the entries of episodes of at most `horizon` steps in N environments, `[N, O, D]`: states of environments,

@@ -31,7 +31,7 @@ use crate::policy::{Acting, LayersConfig, Policy};
 use crate::program::Context;
 use crate::replay::{Transitions, mean};
 use crate::settings::Settings as _;
-use crate::tensor::{Named, tree};
+use crate::tensor::Named;
 use crate::{DType, Result, Tensor};
 
 /// SAC in the register.
@@ -76,7 +76,7 @@ pub struct SacLearner {
     since: Option<Tensor>,
 }
 
-tree!(SacLearner: policy, values, temperature, target, since);
+crate::tree!(SacLearner: policy, values, temperature, target, since);
 
 impl Sac {
     /// Makes SAC for an environment; choices have a form of their own (arXiv:1910.07207).

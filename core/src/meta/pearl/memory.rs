@@ -3,7 +3,6 @@
 use crate::Tensor;
 use crate::dist::RowNoise;
 use crate::replay::Transitions;
-use crate::tensor::tree;
 
 /// The memories of P tasks, each a ring of R transitions. A task's *context* is what its last visit collected
 /// for it: consecutive rows of its memory.
@@ -39,7 +38,7 @@ pub struct Remembered {
     pub context_filled: Tensor,
 }
 
-tree!(Remembered: rows, next, filled, context, context_filled);
+crate::tree!(Remembered: rows, next, filled, context, context_filled);
 
 /// Rows that whole episodes added on each of the M tasks of an iteration, in order of time.
 #[derive(Clone, Copy, Debug)]

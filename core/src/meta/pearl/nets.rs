@@ -13,7 +13,7 @@ use crate::play::Iteration;
 use crate::policy::Squashed;
 use crate::program::Context;
 use crate::replay::{Transitions, mean};
-use crate::tensor::{Named, tree};
+use crate::tensor::Named;
 use crate::{DType, Result, Tensor};
 
 /// The number of the policy's group. The parameters of a group are stepped together.
@@ -49,7 +49,7 @@ pub struct PearlLearner {
     target: Tensor,
 }
 
-tree!(PearlLearner: policy, critics, value, target);
+crate::tree!(PearlLearner: policy, critics, value, target);
 
 /// The data of one update, for M tasks of each of S seeds.
 #[derive(Clone, Debug)]

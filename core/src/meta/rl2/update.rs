@@ -12,7 +12,7 @@ use crate::meta::weighted;
 use crate::optim::Trained;
 use crate::policy::RecurrentPolicy;
 use crate::program::Context;
-use crate::tensor::{scan_tree_until, tree};
+use crate::tensor::scan_tree_until;
 
 /// Trials with advantages and value targets, `[T, S, M, ·]`.
 pub(super) struct TrialData {
@@ -147,7 +147,7 @@ struct Settling {
     non_finite: Tensor,
 }
 
-tree!(Settling: trained, loss, sums, updates, non_finite);
+crate::tree!(Settling: trained, loss, sums, updates, non_finite);
 
 /// Makes passes, for each seed until one changes the loss over all trials by less than the tolerance.
 fn until_settled(

@@ -14,18 +14,18 @@ const ALLOWED: [[&str; 4]; 6] = [
         "each particle of a trained algorithm is an algorithm, which is trained",
     ],
     [
-        "core",
+        "kernels",
         "env/def.rs",
         "env/engine/erased.rs",
         "an environment behind a trait object makes a handle with another spec",
     ],
     [
-        "core",
+        "kernels",
         "env/fields.rs",
         "env/real.rs",
         "a state consists of numbers, and numbers repeat steps of a state in registers",
     ],
-    ["core", "grad/scan.rs", "grad/sweep.rs", "the derivative of a loop is a loop over the derivative of its body"],
+    ["kernels", "grad/scan.rs", "grad/sweep.rs", "the derivative of a loop is a loop over the derivative of its body"],
     ["native-cli", "metrics.rs", "metrics/rewind.rs", "the log goes back by it, and it writes rows as the log does"],
     ["native-cli", "metrics.rs", "metrics/rows.rs", "rows are read as the numbers that the log writes"],
 ];

@@ -17,7 +17,7 @@ use crate::policy::{Acting, Disturbed, LayersConfig, Noise, Policy};
 use crate::program::Context;
 use crate::replay::{Transitions, mean};
 use crate::settings::Range;
-use crate::tensor::{Named, Tree as _, run_tree_if, tree};
+use crate::tensor::{Named, Tree as _, run_tree_if};
 use crate::{DType, Result, Tensor};
 
 crate::settings! {
@@ -91,7 +91,7 @@ pub struct DeterministicLearner {
     target: Tensor,
 }
 
-tree!(DeterministicLearner: policy, values, target);
+crate::tree!(DeterministicLearner: policy, values, target);
 
 /// y = r + γ (1 − d) min Q'(s', ã), eq. 10 of arXiv:1802.09477: `value: [S, B, 1]` is the lowest of the target critics
 /// at the next observation and the target policy's action there; `discount` is γ, or γⁿ after n steps.

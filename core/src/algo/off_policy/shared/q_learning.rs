@@ -16,7 +16,7 @@ use crate::policy::{Acting, EpsilonGreedy, LayersConfig, Policy};
 use crate::program::Context;
 use crate::replay::{Transitions, mean};
 use crate::settings::Range;
-use crate::tensor::{Named, tree};
+use crate::tensor::Named;
 use crate::{DType, Tensor};
 
 crate::settings! {
@@ -111,7 +111,7 @@ pub struct QLearner {
     since: Tensor,
 }
 
-tree!(QLearner: network, target, since);
+crate::tree!(QLearner: network, target, since);
 
 impl QLearning {
     /// On a policy whose slices these are.

@@ -12,7 +12,7 @@ use crate::optim::Progress;
 use crate::play::{Cast, Iteration, Steps, Totals, row_keys};
 use crate::policy::{Acting, How, NetConfig, Normalised, Policy, PolicyNet};
 use crate::rng::streams;
-use crate::tensor::{Named, Tree as _, tree};
+use crate::tensor::{Named, Tree as _};
 use crate::{DType, Result, Tensor};
 
 /// An algorithm that searches for parameters by playing candidates: its settings, the candidates that it asks for, and
@@ -108,7 +108,7 @@ struct Played {
     seen: Option<[Tensor; 2]>,
 }
 
-tree!(Played: totals, seen);
+crate::tree!(Played: totals, seen);
 
 impl<C: CandidateSearch + Clone> PopulationLearner<C> {
     /// Makes the algorithm for an environment. If that has many tasks, each episode draws a new one.
