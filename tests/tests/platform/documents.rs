@@ -135,7 +135,9 @@ fn the_files_of_an_elementwise_function_are_those_that_name_all_of_them() {
     let functions = Unary::ALL.map(|function| format!("{function:?}"));
     let functions: Vec<&String> = functions.iter().filter(|name| !name.contains('(') && *name != "Stop").collect();
     let mut files = Vec::new();
-    ["kernels/src", "core/src", "gpu/src", "tests/src"].iter().for_each(|folder| files_below(&root().join(folder), &mut files));
+    ["kernels/src", "core/src", "gpu/src", "tests/src"]
+        .iter()
+        .for_each(|folder| files_below(&root().join(folder), &mut files));
     // Numbers of environments have functions of their own.
     files.retain(|file| !file.starts_with(root().join("kernels/src/env")));
     let names_all = |file: &PathBuf| {
