@@ -8,5 +8,5 @@ cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-target}
 python=$(scripts/test-python.sh)
 # As the tests build it: with the profile of tests nothing is compiled twice.
-cargo build --quiet --profile test --workspace --bin steps-under-test
+cargo test --quiet --workspace --test platform --no-run
 exec "$python" tests/compare-mujoco.py --program "$target/debug/steps-under-test" "$@"

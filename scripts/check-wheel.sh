@@ -25,7 +25,7 @@ done
 
 if [[ -z ${QUICKSTUDY_ACTIONS:-} ]]; then
   # As the tests build it: with the profile of tests nothing is compiled twice.
-  cargo build --quiet --profile test --workspace --bin actions-under-test
+  cargo test --quiet --workspace --test platform --no-run
   QUICKSTUDY_ACTIONS=$target/debug/actions-under-test
 fi
 QUICKSTUDY_ACTIONS=$(realpath "$QUICKSTUDY_ACTIONS")

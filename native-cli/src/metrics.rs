@@ -50,9 +50,6 @@ pub struct MetricsLog {
 
 impl MetricsLog {
     /// Starts new files in `folder`; `config` is shown in TensorBoard's text tab.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1 if a file cannot be written.
     pub fn create(folder: &RunFolder, config: &str) -> Result<Self, Stop> {
         let mut log = Self::open(folder, Vec::new());
         for name in [file::JSONL, file::CSV, file::EVENTS] {
@@ -68,9 +65,6 @@ impl MetricsLog {
     /// what was damaged and repaired, in sentences.
     ///
     /// A file that was deleted meanwhile is made anew; a last row that was written in half is cut.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1 if a file cannot be read or written.
     pub fn resume(folder: &RunFolder, env_steps: u64, config: &str) -> Result<(Self, Vec<String>), Stop> {
         let Rewound { columns, notes } = rewind::rewind(folder.path(), env_steps, config, TAIL).map_err(|error| {
             let message = format!("cannot read or mend the metrics in {}: {error}", folder.path().display());
@@ -87,10 +81,6 @@ impl MetricsLog {
 
     /// Appends one row. The first row, and the first one after a resume, fixes the columns; a later row may lack some,
     /// never add one.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1 if the row has an unknown column, or the CSV cannot be written anew with those of the
-    /// first.
     pub fn append(&mut self, row: &[(String, f64)]) -> Result<TextRow, Stop> {
         if self.columns.is_empty() {
             self.columns = row.iter().map(|(name, _)| name.clone()).collect();
@@ -138,17 +128,11 @@ impl MetricsLog {
     }
 
     /// Hands rows to the operating system, so that readers see them and a killed process loses none.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1 if a file cannot be written.
     pub fn flush(&mut self) -> Result<(), Stop> {
         self.write(false)
     }
 
     /// Waits until all rows are on disk. Call it before a snapshot is written: rows up to it then always exist.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1 if a file cannot be written.
     pub fn sync(&mut self) -> Result<(), Stop> {
         self.write(self.unsynced)?;
         self.unsynced = false;
@@ -211,9 +195,6 @@ pub struct Table {
 
 impl Table {
     /// Reads the complete rows of a metrics CSV.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 2 if the file is missing or has no [`ENV_STEPS`] column.
     pub fn read(path: &Path) -> Result<Self, Stop> {
         let cannot_read = |error: io::Error| cannot("read", path, &error);
         // What is neither a file nor has an end is refused before it is read.
@@ -233,7 +214,6 @@ impl Table {
     }
 
     /// Says what of the file at `path` counts for nothing.
-    #[must_use]
     pub fn notes(&self, path: &Path) -> Vec<String> {
         let (path, mut notes) = (path.display(), Vec::new());
         if self.damaged > 0 {
@@ -246,7 +226,6 @@ impl Table {
     }
 
     /// The values of one column, or `None` if there is no such column.
-    #[must_use]
     pub fn column(&self, name: &str) -> Option<Vec<f64>> {
         let index = self.columns.iter().position(|c| c == name)?;
         Some(self.rows.iter().map(|row| row[index]).collect())
@@ -263,7 +242,6 @@ impl Table {
 }
 
 /// A value as text: integers plainly, values that came from an `f32` with its digits, others in full; NaN is empty.
-#[must_use]
 pub(crate) fn number(value: f64) -> String {
     #[allow(clippy::cast_possible_truncation)]
     let single = value as f32;

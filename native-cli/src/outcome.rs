@@ -63,7 +63,6 @@ impl Stop {
     }
 
     /// Adds the hint line.
-    #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = program::by_name(hint.into());
         self

@@ -66,7 +66,6 @@ fn name(of: &Value) -> &str {
 }
 
 /// The schema of all lines, by verb in `$defs`.
-#[must_use]
 pub(crate) fn schema() -> Value {
     let common: Map<String, Value> =
         types::<CommonLine>().into_iter().map(|one| (name(&one).to_owned(), one)).collect();

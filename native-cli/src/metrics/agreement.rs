@@ -36,7 +36,6 @@ pub(crate) struct SnapshotRun {
 
 impl SnapshotRun {
     /// Reads the head of a snapshot; none if there is no file, or one that is damaged, as reading all of it tells.
-    #[must_use]
     pub(crate) fn read(path: &Path) -> Option<Self> {
         let mut snapshot = fs::metadata(path).ok().filter(fs::Metadata::is_file).and_then(|_| File::open(path).ok())?;
         let mut size = [0; 8];
@@ -57,7 +56,6 @@ impl SnapshotRun {
 
     /// The settings that a configuration gives otherwise: the key, and both values. The length of a run may change, and
     /// what only one of them names says nothing: versions differ in that.
-    #[must_use]
     pub(crate) fn differing(&self, config: &Table) -> Vec<(String, Value, Value)> {
         let is_setting = |key: &str| NAMES.contains(&key) || !RunSettings::KEYS.contains(&key);
         let both = self.settings.iter().filter_map(|(key, own)| Some((key, own, config.get(key)?)));
@@ -103,9 +101,6 @@ fn in_order(name: &str) -> (&str, Vec<&str>) {
 
 /// Checks that a snapshot, and the configuration and the metrics in a folder, are of one run. Whatever is missing or
 /// damaged is told of by whoever reads it.
-///
-/// # Errors
-/// [`Stop`] with code 2 that names the file, and what it has otherwise.
 pub(crate) fn check(folder: &Path, snapshot: &Path) -> Result<(), Stop> {
     let Some(run) = SnapshotRun::read(snapshot) else { return Ok(()) };
     let unlike = |name: &str, has: &str, own: &str| {

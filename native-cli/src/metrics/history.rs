@@ -33,7 +33,6 @@ fn level(before: u64, steps: u64) -> u32 {
 /// `every` is the number of environment steps between rows; with 0, each of the first thousand iterations
 /// leaves a row, and later ones leave [`PER_DOUBLING`] rows each time that the steps double. It depends on the
 /// steps alone: a resumed run has the same rows.
-#[must_use]
 pub(crate) fn is_due(before: u64, steps: u64, every: u64) -> bool {
     match before.checked_div(every) {
         Some(rows) => before == 0 || rows != steps / every,
@@ -117,49 +116,41 @@ impl History {
     }
 
     /// Environment steps of the last row.
-    #[must_use]
     pub fn steps(&self) -> u64 {
         self.steps
     }
 
     /// Mean returns of training episodes over environment steps.
-    #[must_use]
     pub fn returns(&self) -> Vec<(f64, f64)> {
         self.returns.curve()
     }
 
     /// Mean returns of evaluations over environment steps.
-    #[must_use]
     pub fn evaluations(&self) -> Vec<(f64, f64)> {
         self.evaluations.curve()
     }
 
     /// The best mean return of an evaluation; minus infinity before the first.
-    #[must_use]
     pub fn best(&self) -> f32 {
         self.best
     }
 
     /// The mean return of the last evaluation.
-    #[must_use]
     pub fn last_evaluation(&self) -> Option<f64> {
         self.evaluations.last.map(|(_, value)| value)
     }
 
     /// The last mean return of training episodes.
-    #[must_use]
     pub fn last_return(&self) -> Option<f64> {
         self.returns.last.map(|(_, value)| value)
     }
 
     /// Seconds of training until the last row.
-    #[must_use]
     pub fn seconds(&self) -> f64 {
         self.seconds
     }
 
     /// The text of `curve.csv`.
-    #[must_use]
     pub fn to_csv(&self) -> String {
         let mut text = String::from("what,env_steps,value,level\n");
         for (what, points) in [("return", &self.returns), ("evaluation", &self.evaluations)] {
@@ -179,7 +170,6 @@ impl History {
     }
 
     /// Reads `curve.csv`; `None` if it is damaged.
-    #[must_use]
     pub fn from_csv(text: &str) -> Option<Self> {
         let mut history = Self::default();
         let mut whole = false;
@@ -208,9 +198,6 @@ impl History {
 
     /// The history of the run in `folder` up to `env_steps`, where the metrics were cut: that of `curve.csv` and the
     /// rows since, or all rows if that file is missing, damaged or newer.
-    ///
-    /// # Errors
-    /// Any IO error.
     pub fn load(folder: &Path, env_steps: u64) -> io::Result<Self> {
         if let Some(mut history) = Self::kept(folder)?.filter(|history| history.steps <= env_steps) {
             let rows = Rows::tail(&folder.join(file::JSONL), RowFormat::Json, TAIL)?;
@@ -225,9 +212,6 @@ impl History {
     }
 
     /// Iterations of the last row of the run in `folder`; 0 if there is none.
-    ///
-    /// # Errors
-    /// Any IO error.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a count
     pub fn iterations(folder: &Path) -> io::Result<u64> {
         let mut last = 0;

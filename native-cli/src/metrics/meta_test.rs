@@ -7,7 +7,6 @@ use quickstudy_core::train::Episode;
 
 /// How well the episodes after adaptation went, under garage's names. Where tasks have classes, so does each class, and
 /// success at the end is told.
-#[must_use]
 pub(crate) fn rows(episodes: &[Episode], classes: Option<&Classes>, iteration: u64) -> Vec<(String, f64)> {
     let adapted: Vec<EpisodeOutcome> = episodes.iter().filter_map(|episode| episode.adapted).collect();
     let average = Performance::of(iteration, &adapted);
@@ -28,7 +27,6 @@ pub(crate) fn rows(episodes: &[Episode], classes: Option<&Classes>, iteration: u
 const PREFIX: &str = "MetaTest";
 
 /// The measures of a meta-test that is of no iteration.
-#[must_use]
 pub(crate) fn measures(episodes: &[Episode], classes: Option<&Classes>) -> Vec<(String, f64)> {
     let mut rows = rows(episodes, classes, 0);
     rows.retain(|(name, _)| !name.ends_with("/Iteration"));
@@ -36,13 +34,11 @@ pub(crate) fn measures(episodes: &[Episode], classes: Option<&Classes>) -> Vec<(
 }
 
 /// One line per measure of a meta-test.
-#[must_use]
 pub(crate) fn lines(episodes: &[Episode], classes: Option<&Classes>) -> Vec<String> {
     measures(episodes, classes).iter().map(|(name, value)| format!("{name:<42}{:>12}", number(*value))).collect()
 }
 
 /// One row per task and test episode.
-#[must_use]
 pub(crate) fn table(episodes: &[Episode], sizes: TestSizes) -> String {
     let mut text = "task,episode,return,length,terminated,success\n".to_owned();
     for (i, episode) in episodes.iter().enumerate() {

@@ -44,7 +44,6 @@ const LONG: [(&str, &str); 14] = [
 ];
 
 /// The title of an axis along which a column of the metrics is drawn: `evaluation return` for `eval/return_mean`.
-#[must_use]
 pub(crate) fn axis_title(metric: &str) -> String {
     if let Some((_, title)) = TITLES.iter().find(|(name, _)| *name == metric) {
         return (*title).to_owned();

@@ -37,9 +37,6 @@ pub(crate) struct Rewound {
 
 /// Cuts rows newer than `env_steps` off the metrics files in `folder` and repairs them; `config` is shown in
 /// TensorBoard where its file must be made anew. Of each file the last `tail` bytes are looked at.
-///
-/// # Errors
-/// Any IO error. Files are replaced as a whole, so that an error or a kill loses nothing.
 pub(crate) fn rewind(folder: &Path, env_steps: u64, config: &str, tail: u64) -> io::Result<Rewound> {
     let header = columns_of(&folder.join(file::CSV))?;
     let due = Due::of(folder, env_steps)?;

@@ -33,7 +33,6 @@ impl TextRow {
     }
 
     /// A line of JSON as [`TextRow::to_json`] writes it.
-    #[must_use]
     pub fn from_json(line: &str) -> Option<Self> {
         let inside = line.strip_prefix("{\"")?.strip_suffix('}')?;
         let mut cells = Vec::new();
@@ -51,7 +50,6 @@ impl TextRow {
     }
 
     /// A line of a CSV with these columns.
-    #[must_use]
     pub fn from_csv(line: &str, columns: &[String]) -> Option<Self> {
         let mut cells = Vec::new();
         let mut texts = line.split(',');
@@ -70,7 +68,6 @@ impl TextRow {
     }
 
     /// An event as [`TextRow::to_event`] makes it, to the precision of its format.
-    #[must_use]
     pub fn from_event(event: &[u8]) -> Option<Self> {
         let steps = tfevents::step_of(event)?;
         let scalars = tfevents::scalars_of(event)?.into_iter().filter(|(_, value)| value.is_finite());
@@ -82,26 +79,22 @@ impl TextRow {
     }
 
     /// The text of a value; empty if the row has none.
-    #[must_use]
     pub fn text(&self, name: &str) -> &str {
         self.cells.iter().find(|(one, _)| one == name).map_or("", |(_, text)| text)
     }
 
     /// A value; NaN if the row has none.
-    #[must_use]
     pub fn value(&self, name: &str) -> f64 {
         self.text(name).parse().unwrap_or(f64::NAN)
     }
 
     /// The line of a CSV with these columns.
-    #[must_use]
     pub fn to_csv(&self, columns: &[String]) -> String {
         let texts: Vec<&str> = columns.iter().map(|name| self.text(name)).collect();
         texts.join(",") + "\n"
     }
 
     /// The line of JSON.
-    #[must_use]
     pub fn to_json(&self) -> String {
         let mut line = String::new();
         for (name, text) in &self.cells {
@@ -111,7 +104,6 @@ impl TextRow {
     }
 
     /// The event of TensorBoard.
-    #[must_use]
     pub fn to_event(&self, wall_time: f64) -> Vec<u8> {
         let value = |(name, text): &'_ (String, String)| Some((name.clone(), text.parse::<f64>().ok()?));
         let values: Vec<(String, f64)> = self.cells.iter().filter_map(value).collect();
@@ -120,7 +112,6 @@ impl TextRow {
 }
 
 /// Tells whether `text` can be the name of a column: those of this program have neither quotes nor commas.
-#[must_use]
 pub(crate) fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic() && !['"', ',', '\\'].contains(&c))
 }
@@ -131,7 +122,6 @@ fn is_number(text: &str) -> bool {
 }
 
 /// Tells whether `text` is an infinite number, written as such or larger than any that there is.
-#[must_use]
 pub(crate) fn is_infinite(text: &str) -> bool {
     text.parse::<f64>().is_ok_and(f64::is_infinite)
 }
@@ -162,15 +152,11 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// The offset after the last line read.
-    #[must_use]
     pub(crate) fn at(&self) -> u64 {
         self.at
     }
 
     /// The next line, `None` at the end.
-    ///
-    /// # Errors
-    /// Any IO error.
     pub(crate) fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
         self.buffer.clear();
         let begins = self.at == 0;

@@ -116,21 +116,16 @@ impl<R: BufRead> Records<R> {
     }
 
     /// The offset after the last record read.
-    #[must_use]
     pub(crate) fn at(&self) -> u64 {
         self.at
     }
 
     /// Tells whether reading ended at a damaged record; one that is cut off by the file's end is none.
-    #[must_use]
     pub(crate) fn damaged(&self) -> bool {
         self.damaged
     }
 
     /// The next event; `None` at the file's end, at a record that is cut off and at a damaged one.
-    ///
-    /// # Errors
-    /// Any IO error.
     pub(crate) fn next_event(&mut self) -> io::Result<Option<Vec<u8>>> {
         if self.damaged {
             return Ok(None);
@@ -161,7 +156,6 @@ impl<R: BufRead> Records<R> {
 }
 
 /// Finds the first record in bytes from the midst of a file.
-#[must_use]
 pub(crate) fn find_record(bytes: &[u8]) -> Option<usize> {
     (0..bytes.len().saturating_sub(15)).find(|at| {
         let (length, rest) = bytes[*at..].split_at(8);
@@ -171,14 +165,12 @@ pub(crate) fn find_record(bytes: &[u8]) -> Option<usize> {
 }
 
 /// The wall time of an event written by this module (field 1 is its first).
-#[must_use]
 pub(crate) fn wall_time(event: &[u8]) -> Option<f64> {
     let value = f64::from_le_bytes(event.get(1..9)?.try_into().ok()?);
     (event[0] == (1 << 3 | FIXED64) as u8 && value.is_finite()).then_some(value)
 }
 
 /// The step of an event written by this module (field 2 follows the 9 bytes of field 1).
-#[must_use]
 pub(crate) fn step_of(event: &[u8]) -> Option<u64> {
     let rest = event.get(9..)?;
     if *rest.first()? != 2 << 3 {
@@ -188,7 +180,6 @@ pub(crate) fn step_of(event: &[u8]) -> Option<u64> {
 }
 
 /// The names and values of an event that [`scalars`] made.
-#[must_use]
 pub(crate) fn scalars_of(event: &[u8]) -> Option<Vec<(&str, f32)>> {
     let summary = fields(event)?.into_iter().find(|(field, _)| *field == 5)?.1;
     let mut scalars = Vec::new();
@@ -201,7 +192,6 @@ pub(crate) fn scalars_of(event: &[u8]) -> Option<Vec<(&str, f32)>> {
 }
 
 /// The text of an event that [`text`] made.
-#[must_use]
 pub(crate) fn text_of(event: &[u8]) -> Option<String> {
     let inside = |message, number: u64| fields(message)?.into_iter().find(|(field, _)| *field == number);
     let entry = inside(inside(event, 5)?.1, 1)?.1;

@@ -178,9 +178,6 @@ impl Sheet {
     }
 
     /// The drawing as a file.
-    ///
-    /// # Errors
-    /// [`Stop`] with code 1 if it cannot be encoded.
     pub fn encode(&self, format: Format) -> Result<Vec<u8>, Stop> {
         match format {
             Format::Svg => Ok(self.svg().into_bytes()),

@@ -6,6 +6,7 @@ mod debug;
 mod documents;
 mod environments;
 mod fuzz;
+mod gate;
 mod gradients;
 mod host;
 mod host_faults;

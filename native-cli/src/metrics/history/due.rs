@@ -20,9 +20,6 @@ pub(crate) struct Due {
 
 impl Due {
     /// The rows that the run in `folder` should have up to `env_steps`.
-    ///
-    /// # Errors
-    /// Any IO error of `curve.csv`.
     pub(crate) fn of(folder: &Path, env_steps: u64) -> io::Result<Self> {
         let known = History::kept(folder)?.unwrap_or_default();
         let steps = |points: &Points| -> Vec<u64> {
@@ -39,7 +36,6 @@ impl Due {
     }
 
     /// The first row after `after` that should be there, where iterations make `batch` environment steps.
-    #[must_use]
     pub(crate) fn next(&self, after: u64, batch: Option<u64>) -> Option<u64> {
         let point = self.points.get(self.points.partition_point(|steps| *steps <= after));
         point.copied().or_else(|| next_due(after.max(self.since), batch?, self.every?))
