@@ -154,8 +154,7 @@ impl Tree for Named {
 
 /// Implements [`Tree`](crate::tensor::Tree) for a struct, all of whose fields are trees and are named here.
 ///
-/// So what an algorithm learns can go through loops: see
-/// [`OffPolicy::Learner`](crate::algo::off_policy::OffPolicy::Learner).
+/// So what an algorithm learns can go through loops: see `quickstudy_core::algo::off_policy::OffPolicy::Learner`.
 ///
 /// ```
 /// use quickstudy_core::algo::Trained;

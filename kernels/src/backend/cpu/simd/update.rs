@@ -1,7 +1,7 @@
 //! Steps of optimisers and of averages: a whole formula in registers, from memory to memory.
 //!
-//! Each operation rounds as the elementwise one that it stands for, in the order of the formulas of
-//! [`crate::optim`] and [`crate::learn`]: the bits are those of one operation after the other.
+//! Each operation rounds as the elementwise one that it stands for, in the order of the formulas of `optim`
+//! and `learn` in the core: the bits are those of one operation after the other.
 
 use super::lanes::{Block, Contiguous, LANES, Lane1, LaneSource, choose, keep_blocks, lanes1, lanes2};
 use super::{ops, per_isa};
