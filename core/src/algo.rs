@@ -17,7 +17,7 @@ pub use contract::{
 };
 use contract::{Count, RunningEpisodes};
 pub(crate) use contract::{MOMENTS, RowAlgorithms, presets, resized};
-#[cfg(target_arch = "wasm32")]
+#[cfg(all(target_arch = "wasm32", not(test)))]
 pub(crate) use contract::{bare, text};
 pub use off_policy::*;
 pub use on_policy::*;

@@ -23,7 +23,7 @@ pub use learned::{Course, Learned};
 pub(crate) use numbers::MOMENTS;
 pub use numbers::{Numbers, Relation};
 pub(crate) use preset_text::presets;
-#[cfg(target_arch = "wasm32")]
+#[cfg(all(target_arch = "wasm32", not(test)))]
 pub(crate) use preset_text::{bare, text};
 pub(crate) use row_algorithms::RowAlgorithms;
 pub use statistics::{Statistics, merge_steps};

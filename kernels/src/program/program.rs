@@ -361,7 +361,7 @@ mod tests {
         let found = find(3.0).unwrap();
         assert_eq!((found.op, found.origin.at.line(), found.origin.derivative), ("log", line, false));
         let message = found.error().to_string();
-        assert!(message.contains("log gives NaN from finite operands, core/src/program/program.rs:"), "{message}");
+        assert!(message.contains("log gives NaN from finite operands, kernels/src/program/program.rs:"), "{message}");
         assert!(message.contains("element [0] of [2]"), "{message}");
     }
 
@@ -413,6 +413,6 @@ mod tests {
         .unwrap_err()
         .to_string();
         assert!(error.starts_with("matmul: expected 3 rows in the second operand"), "{error}");
-        assert!(error.contains("got [2, 3] (at core/src/program/program.rs:"), "{error}");
+        assert!(error.contains("got [2, 3] (at kernels/src/program/program.rs:"), "{error}");
     }
 }

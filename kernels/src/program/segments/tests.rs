@@ -239,7 +239,7 @@ fn asks_that_cannot_be_are_errors() {
     });
     let message = inside.unwrap_err().to_string();
     assert!(
-        message.contains("the host cannot be asked inside of a loop (at core/src/program/segments/tests.rs"),
+        message.contains("the host cannot be asked inside of a loop (at kernels/src/program/segments/tests.rs"),
         "{message}"
     );
     let alone = Program::new(&device, |cx| {
