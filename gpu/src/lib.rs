@@ -1,8 +1,9 @@
 //! Tensor programs on any GPU: plans as WGSL compute shaders through wgpu (Vulkan, Metal, DX12, WebGPU).
 //!
-//! [`Gpu`] implements [`quickstudy_kernels::backend::Backend`]. Each Map, Reduce and MatMul of a plan becomes one shader,
-//! or two where a long sum is cut into slices. A Scan whose rows are independent, such as a rollout, is one dispatch
-//! with an invocation per row; any other is a replay of its body's dispatches. Nothing is decided while a program runs.
+//! [`Gpu`] implements [`quickstudy_kernels::backend::Backend`]. Each Map, Reduce and MatMul of a plan becomes one
+//! shader, or two where a long sum is cut into slices. A Scan whose rows are independent, such as a rollout, is one
+//! dispatch with an invocation per row; any other is a replay of its body's dispatches. Nothing is decided while a
+//! program runs.
 //!
 //! `compile` walks a plan once: it finds the buffer behind every place, also through loops, and asks `wgsl` for a
 //! shader per kernel. `exec` replays them; the host only sets the offset of the step index, into one table that all

@@ -1,4 +1,4 @@
-//! What quickstudy runs on: tensor programs with their derivatives, the CPU's kernels, and environments.
+//! Tensor programs with their derivatives, kernels for the CPU, and environments: the ground that quickstudy runs on.
 //!
 //! The crate `quickstudy-core` has all of this under the same names, and adds networks, algorithms and training:
 //! depend on that one. Its front page leads through these modules by examples, and says what its features are.
