@@ -2,7 +2,9 @@
 
 use crate::compare::make_run;
 use crate::{expect_user_error, sandbox};
+use base64::Engine as _;
 use quickstudy_tests::process::{Finished, Sandbox};
+use sha2::Digest as _;
 use std::fs;
 
 #[track_caller]
@@ -15,7 +17,12 @@ fn page(dir: &Sandbox, arguments: &str) -> String {
 /// Asserts that nothing of the page is loaded or run, and that its elements are closed.
 #[track_caller]
 fn expect_self_contained(page: &str) {
-    assert!(page.contains("content=\"default-src 'none'; style-src 'sha256-"), "{page}");
+    // The page's policy knows its style by a hash.
+    let style = page.split_once("<style>").unwrap().1.split_once("</style>").unwrap().0;
+    let hash = base64::engine::general_purpose::STANDARD.encode(sha2::Sha256::digest(style));
+    let policy = format!("content=\"default-src 'none'; style-src 'sha256-{hash}'");
+    assert!(page.contains(&policy), "the style has changed: page.rs needs the hash sha256-{hash}");
+    assert!(!style.contains("url("), "{style}");
     for part in ["<script", "<link", "<img", "<iframe", "src=", "href=", "url(http", "javascript:", " style=", " on"] {
         // Words of the page's text may begin with `on`; attributes have a value.
         let found = page.match_indices(part).find(|(at, _)| {

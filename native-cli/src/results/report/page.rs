@@ -101,15 +101,6 @@ pub(super) fn key(number: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base64::Engine as _;
-    use sha2::Digest as _;
-
-    #[test]
-    fn the_policy_knows_the_style() {
-        let hash = base64::engine::general_purpose::STANDARD.encode(sha2::Sha256::digest(STYLE));
-        assert_eq!(STYLE_HASH, format!("sha256-{hash}"), "write this hash");
-        assert!(!STYLE.contains("</style") && !STYLE.contains("url("));
-    }
 
     #[test]
     fn names_are_text() {

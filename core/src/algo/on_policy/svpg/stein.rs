@@ -105,9 +105,11 @@ impl Turn for Stein {
         let (rows, p) = (theta.size(0), theta.size(1));
         let turned = direction(self.policies(theta), self.policies(gradient), self.temperature);
         let Range { start, end } = self.values;
-        let turned = turned.reshape(&[rows, p - (end - start)]);
+        // Sizes of a trace that has failed are 1.
+        let policies = p.saturating_sub(end - start);
+        let turned = turned.reshape(&[rows, policies]);
         let mut parts = vec![turned.slice(1, 0, start), gradient.slice(1, start, end)];
-        parts.extend((end < p).then(|| turned.slice(1, start, p - (end - start))));
+        parts.extend((end < p).then(|| turned.slice(1, start, policies)));
         Tensor::concat(&parts, 1)
     }
 
