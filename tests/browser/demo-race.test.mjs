@@ -106,18 +106,16 @@ const inked = (page) =>
     const { stroke } = CanvasRenderingContext2D.prototype;
     const shares = {};
     const { promise, resolve } = Promise.withResolvers();
-    let points = [];
-    const { lineTo, beginPath } = CanvasRenderingContext2D.prototype;
+    const pointsOf = new WeakMap();
+    const { lineTo } = Path2D.prototype;
     const mine = (context) => context.canvas.parentElement?.id === "learn-curve";
-    CanvasRenderingContext2D.prototype.beginPath = function () {
-      if (mine(this)) points = [];
-      return beginPath.call(this);
-    };
-    CanvasRenderingContext2D.prototype.lineTo = function (x, y) {
-      if (mine(this)) points.push([x, y]);
+    Path2D.prototype.lineTo = function (x, y) {
+      if (!pointsOf.has(this)) pointsOf.set(this, []);
+      pointsOf.get(this).push([x, y]);
       return lineTo.call(this, x, y);
     };
     CanvasRenderingContext2D.prototype.stroke = function (...path) {
+      const points = pointsOf.get(path[0]) ?? [];
       if (mine(this) && this.lineWidth >= 2.5 && points.length > 1) {
         // The line alone on white, as grey as a screenshot would be.
         const { width, height } = this.canvas;
@@ -127,9 +125,7 @@ const inked = (page) =>
         alone.setTransform(this.getTransform());
         for (const key of ["strokeStyle", "lineWidth", "lineJoin", "lineCap"]) alone[key] = this[key];
         alone.setLineDash(this.getLineDash());
-        beginPath.call(alone);
-        points.forEach((point) => lineTo.call(alone, ...point));
-        stroke.call(alone);
+        stroke.apply(alone, path);
         const { data } = alone.getImageData(0, 0, width, height);
         const { a } = this.getTransform();
         let [all, dark] = [0, 0];
@@ -150,7 +146,8 @@ const inked = (page) =>
       return stroke.apply(this, path);
     };
     await promise;
-    Object.assign(CanvasRenderingContext2D.prototype, { stroke, lineTo, beginPath });
+    CanvasRenderingContext2D.prototype.stroke = stroke;
+    Path2D.prototype.lineTo = lineTo;
     return shares;
   });
 
