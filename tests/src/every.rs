@@ -80,6 +80,22 @@ pub fn every() -> Vec<&'static AlgorithmDef> {
     ALGORITHMS.iter().chain(&ADDED).copied().collect()
 }
 
+/// Algorithms of each kind: on-policy, particles, off-policy, searches, gradient steps, memories, inference.
+const FIRST: [&str; 8] = ["ppo", "svpg", "dqn", "sac", "cem", "promp", "rl2-ppo", "pearl"];
+
+/// Tells whether tests that hold every algorithm to the same run this one in the first tier; all others follow in the
+/// second.
+#[must_use]
+pub fn is_first(name: &str) -> bool {
+    FIRST.contains(&name) || ADDED.iter().any(|def| def.name == name)
+}
+
+/// All algorithms of a tier.
+#[must_use]
+pub fn of_tier(first: bool) -> Vec<&'static AlgorithmDef> {
+    every().into_iter().filter(|def| is_first(def.name) == first).collect()
+}
+
 /// The algorithms of the register that learn a task from a replay memory.
 #[must_use]
 pub fn replaying() -> Vec<&'static AlgorithmDef> {

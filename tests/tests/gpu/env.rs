@@ -248,7 +248,7 @@ fn a_step_is_that_of_the_cpu() {
 /// Both go on from their own states. Balanced poles fall to one side or the other by the last digits,
 /// so that the bar is for all rows together.
 #[test]
-#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
+#[ignore = "a quarter of a minute on a software adapter: scripts/second-tier.sh"]
 fn a_hundred_steps_are_those_of_the_cpu() {
     environments(false, |env, mut gpu, mut cpu| {
         let name = &env.spec().name;

@@ -100,13 +100,13 @@ fn long_product_is_right(tiled: bool) {
 }
 
 #[test]
-#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
+#[ignore = "a minute on a software adapter: scripts/second-tier.sh"]
 fn a_long_product_of_many_results_is_right() {
     long_product_is_right(false);
 }
 
 #[test]
-#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
+#[ignore = "a minute on a software adapter: scripts/second-tier.sh"]
 fn a_long_product_of_many_results_in_tiles_is_right() {
     long_product_is_right(true);
 }

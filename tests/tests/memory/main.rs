@@ -15,7 +15,7 @@ use quickstudy_core::algo::{AlgorithmDef, Family};
 use quickstudy_core::env::builtin;
 use quickstudy_core::train::{Evaluator, MetaTest, Own, Saved, Session, Setup, Snapshots, algorithm};
 use quickstudy_core::{Device, Error};
-use quickstudy_tests::every::every;
+use quickstudy_tests::every::of_tier;
 use quickstudy_tests::trainings::{training, training_on};
 use toml::Table;
 
@@ -80,10 +80,20 @@ const PEARL: &str = "train_tasks = 2\nnum_tasks_sample = 2\nnum_initial_steps = 
 
 #[test]
 fn an_iteration_allocates_no_more_than_was_added_up() {
+    iterations_allocate_no_more_than_was_added_up(true);
+}
+
+#[test]
+#[ignore = "half a minute: scripts/second-tier.sh"]
+fn an_iteration_of_all_others_allocates_no_more_than_was_added_up() {
+    iterations_allocate_no_more_than_was_added_up(false);
+}
+
+fn iterations_allocate_no_more_than_was_added_up(first: bool) {
     let _alone = alone();
     // The strategy of CMA-ES lies on the host, in vectors that nobody adds up: at most some P × P numbers of P ≤ 1000
     // parameters.
-    for def in every().into_iter().filter(|def| def.name != "cma-es") {
+    for def in of_tier(first).into_iter().filter(|def| def.name != "cma-es") {
         let algorithm = def.name;
         for seeds in [&[0][..], &[0, 1]] {
             let of = setup(def, &settings(def), seeds);

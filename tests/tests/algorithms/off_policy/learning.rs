@@ -125,6 +125,7 @@ fn dql_learns_cartpole_and_does_not_when_its_gradient_is_turned_around() {
 }
 
 #[test]
+#[ignore = "a quarter of a minute: scripts/second-tier.sh"]
 fn sac_learns_choices_and_does_not_when_its_gradient_is_turned_around() {
     let env = builtin("cartpole").unwrap();
     let more = "learning_rate = 2e-3\ntau = 0.01\ntarget_entropy_share = 0.3\ntemperature = 0.2";
@@ -140,6 +141,7 @@ fn dqn_learns_with(more: &str) {
 }
 
 #[test]
+#[ignore = "a quarter of a minute: scripts/second-tier.sh"]
 fn dqn_learns_with_priorities() {
     dqn_learns_with("prioritised = true");
 }

@@ -276,6 +276,7 @@ fn minibatches_of_a_size_fit_any_number_of_steps() {
 
 /// A policy that acts at random balances for some 22 steps. Where each step costs, learners end their episodes soon.
 #[test]
+#[ignore = "a quarter of a minute: scripts/second-tier.sh"]
 fn whole_episodes_teach_to_balance_and_where_steps_cost_to_fall() {
     let settings =
         "envs = 4\nmin_rollouts = 8\nlearning_rate_schedule = \"constant\"\nclip_eps_schedule = \"constant\"";

@@ -2,7 +2,7 @@
 
 use quickstudy_core::train::{Evaluator, MetaTest, Session};
 use quickstudy_tests::crafted::Crafted;
-use quickstudy_tests::every::{every, own};
+use quickstudy_tests::every::{every, of_tier, own};
 use quickstudy_tests::hosted::hosted;
 use quickstudy_tests::trainings::{finish, restored, snapshots, steps, wait};
 use toml::Value;
@@ -18,9 +18,8 @@ fn parameters(session: &Session, index: usize) -> Vec<f32> {
     wait(session.parameters(index))
 }
 
-#[test]
-fn seeds_train_as_if_alone_and_go_on_as_without_a_break() {
-    for run in every().into_iter().map(SmallRun::of) {
+fn seeds_train_alone_as_stacked(first: bool) {
+    for run in of_tier(first).into_iter().map(SmallRun::of) {
         let name = run.def.name;
         let mut stacked = session(&run, &SEEDS);
         finish(&mut stacked);
@@ -50,8 +49,18 @@ fn seeds_train_as_if_alone_and_go_on_as_without_a_break() {
 }
 
 #[test]
-fn environments_of_the_host_train_the_same_parameters() {
-    for run in every().into_iter().map(|def| SmallRun::of(def).with_preset()) {
+fn seeds_train_as_if_alone_and_go_on_as_without_a_break() {
+    seeds_train_alone_as_stacked(true);
+}
+
+#[test]
+#[ignore = "half a minute: scripts/second-tier.sh"]
+fn seeds_of_all_others_train_as_if_alone_and_go_on_as_without_a_break() {
+    seeds_train_alone_as_stacked(false);
+}
+
+fn hosts_train_the_same_parameters(first: bool) {
+    for run in of_tier(first).into_iter().map(|def| SmallRun::of(def).with_preset()) {
         let name = run.def.name;
         let mut inside = session(&run, &SEEDS);
         let setup = run.setup(hosted(&run.env), &SEEDS).unwrap();
@@ -67,6 +76,17 @@ fn environments_of_the_host_train_the_same_parameters() {
             assert!(parameters(&resumed, index) == parameters(&inside, index), "{name}: resumed there, seed {index}");
         }
     }
+}
+
+#[test]
+fn environments_of_the_host_train_the_same_parameters() {
+    hosts_train_the_same_parameters(true);
+}
+
+#[test]
+#[ignore = "half a minute: scripts/second-tier.sh"]
+fn environments_of_the_host_train_the_same_parameters_of_all_others() {
+    hosts_train_the_same_parameters(false);
 }
 
 #[test]
@@ -164,9 +184,8 @@ fn times(value: &Value, factor: i64) -> Value {
     }
 }
 
-#[test]
-fn higher_values_of_the_settings_that_are_named_take_more_memory() {
-    for run in every().into_iter().map(SmallRun::of) {
+fn higher_values_take_more_memory(first: bool) {
+    for run in of_tier(first).into_iter().map(SmallRun::of) {
         let name = run.def.name;
         let setup = run.resolve(run.env.clone(), &SEEDS[..1], LONG).unwrap();
         let (keys, all) = (setup.memory_settings(), setup.table());
@@ -185,4 +204,15 @@ fn higher_values_of_the_settings_that_are_named_take_more_memory() {
             assert!(takes.iter().flatten().any(|more| *more > needed), "{name}: {key}: {takes:?}, {needed} before");
         }
     }
+}
+
+#[test]
+fn higher_values_of_the_settings_that_are_named_take_more_memory() {
+    higher_values_take_more_memory(true);
+}
+
+#[test]
+#[ignore = "a quarter of a minute: scripts/second-tier.sh"]
+fn higher_values_of_the_settings_that_are_named_take_more_memory_in_all_others() {
+    higher_values_take_more_memory(false);
 }
