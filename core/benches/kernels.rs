@@ -4,20 +4,24 @@
 //! prints instead the best of many short runs, which is steadier on a shared machine, and each matrix kernel's share of
 //! the multiply-add peak measured in the same minute.
 
+#[path = "shared/harness.rs"]
+mod harness;
+#[path = "shared/kernels.rs"]
+mod kernels;
+
 use criterion::{Criterion, Throughput};
+use harness::least;
+use kernels::{Call, flops, layer, of_each, of_each_two, product, values, weight_gradient};
 use quickstudy_core::backend::cpu::simd::aligned::AlignedVec;
-use quickstudy_core::backend::cpu::simd::dense::{DenseDims, Epilogue, Outer, dense, dense_accumulate_outer};
-use quickstudy_core::backend::cpu::simd::elementwise::{BinaryOp, Operand, UnaryOp, binary, threefry, unary};
-use quickstudy_core::backend::cpu::simd::gemm::{GemmDims, gemm};
+use quickstudy_core::backend::cpu::simd::elementwise::{BinaryOp, Operand, UnaryOp, threefry};
 use quickstudy_core::backend::cpu::simd::isa::Isa;
 use quickstudy_core::backend::cpu::simd::peak::peak;
 use quickstudy_core::backend::cpu::simd::reduce::{Reduction, accumulate_rows, reduce, reduce_outer};
-use quickstudy_core::backend::cpu::simd::strided::Strided;
 use quickstudy_core::backend::cpu::{Cpu, CpuOptions};
 use quickstudy_core::grad::grad;
 use quickstudy_core::{DType, Device, Program, State, Tensor};
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Lanes of a tile.
 const R: usize = 64;
@@ -30,18 +34,13 @@ struct Case {
     isa: Isa,
     work: u64,
     unit: &'static str,
-    run: Box<dyn FnMut()>,
-}
-
-fn values(len: usize) -> AlignedVec {
-    let values: Vec<f32> = (0..len).map(|i| ((i * 7919) % 1000) as f32 * 1e-3 - 0.5).collect();
-    AlignedVec::from(&values[..])
+    run: Call,
 }
 
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for isa in Isa::available() {
-        let mut add = |name: &str, work: u64, unit, run: Box<dyn FnMut()>| {
+        let mut add = |name: &str, work: u64, unit, run: Call| {
             cases.push(Case { name: name.into(), isa, work, unit, run });
         };
         let flops = peak(isa, 1000);
@@ -53,67 +52,32 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-type Add<'a> = &'a mut dyn FnMut(&str, u64, &'static str, Box<dyn FnMut()>);
+type Add<'a> = &'a mut dyn FnMut(&str, u64, &'static str, Call);
 
 fn matrix_cases(isa: Isa, add: Add<'_>) {
-    let layer = |k: usize, n: usize, r: usize, transposed: bool, tanh: bool| -> Box<dyn FnMut()> {
-        let (a, w, bias, mut out) = (values(k * r), values(k * n), values(n), AlignedVec::zeroed(n * r));
-        let (row, col) = if transposed { (1, k) } else { (n, 1) };
-        Box::new(move || {
-            let bias = Strided { values: &bias, row: 1, col: 0 };
-            let w = Strided { values: black_box(&w), row, col };
-            dense(
-                isa,
-                &mut out,
-                black_box(&a),
-                w,
-                Some(bias),
-                DenseDims { k, n, r },
-                if tanh { Epilogue::Tanh } else { Epilogue::Linear },
-            );
-        })
-    };
-    let outer = |k: usize, n: usize, rows: usize| -> Box<dyn FnMut()> {
-        let (a, g, mut dw, mut scratch) = (values(k * R), values(n * R), values(k * n), Vec::new());
-        Box::new(move || {
-            let outer = Outer { a: black_box(&a), g: &g, k, n, stride: R, rows };
-            dense_accumulate_outer(isa, &mut dw, n, outer, &mut scratch);
-        })
-    };
-    let flops = |k: usize, n: usize, r: usize| 2 * (k * n * r) as u64;
     for r in [16, 32, 48, 64] {
-        add(&format!("dense 64x64 R={r}"), flops(H, H, r), "FLOP", layer(H, H, r, false, false));
+        add(&format!("dense 64x64 R={r}"), flops(H, H, r), "FLOP", layer(isa, H, H, r, false, false));
     }
-    add("dense 64x64 transposed weights", flops(H, H, R), "FLOP", layer(H, H, R, true, false));
-    add("dense 64x64 tanh", flops(H, H, R), "FLOP", layer(H, H, R, false, true));
-    add("dense 4x64", flops(4, H, R), "FLOP", layer(4, H, R, false, false));
-    add("dense 64x2", flops(H, 2, R), "FLOP", layer(H, 2, R, false, false));
-    add("dense 256x256", flops(256, 256, R), "FLOP", layer(256, 256, R, false, false));
+    add("dense 64x64 transposed weights", flops(H, H, R), "FLOP", layer(isa, H, H, R, true, false));
+    add("dense 64x64 tanh", flops(H, H, R), "FLOP", layer(isa, H, H, R, false, true));
+    add("dense 4x64", flops(4, H, R), "FLOP", layer(isa, 4, H, R, false, false));
+    add("dense 64x2", flops(H, 2, R), "FLOP", layer(isa, H, 2, R, false, false));
+    add("dense 256x256", flops(256, 256, R), "FLOP", layer(isa, 256, 256, R, false, false));
     for (k, n) in [(H, H), (4, H), (H, 2), (H, 1), (256, 256)] {
-        add(&format!("outer {k}x{n}"), flops(k, n, R), "FLOP", outer(k, n, R));
+        add(&format!("outer {k}x{n}"), flops(k, n, R), "FLOP", weight_gradient(isa, k, n, R));
     }
     for size in [64, 256, 512] {
-        let (a, b, mut c, mut scratch) = (values(size * size), values(size * size), values(size * size), Vec::new());
-        let run = Box::new(move || {
-            let a = Strided { values: black_box(&a), row: size, col: 1 };
-            let b = Strided { values: &b, row: size, col: 1 };
-            gemm(isa, &mut c, size, a, b, GemmDims { m: size, k: size, n: size, over_rows: false }, &mut scratch);
-        });
-        add(&format!("gemm {size}"), flops(size, size, size), "FLOP", run);
+        add(&format!("gemm {size}"), flops(size, size, size), "FLOP", product(isa, size));
     }
 }
 
 fn elementwise_cases(isa: Isa, add: Add<'_>) {
     let ops = [UnaryOp::Tanh, UnaryOp::Exp, UnaryOp::Log, UnaryOp::Sin, UnaryOp::Cos, UnaryOp::Floor, UnaryOp::Recip];
     for (op, len) in ops.map(|op| (op, 4096)).into_iter().chain([(UnaryOp::Tanh, 64), (UnaryOp::Tanh, 1024)]) {
-        let (x, mut y) = (values(len), AlignedVec::zeroed(len));
-        let run = Box::new(move || unary(isa, op, &mut y, Operand::Slice(black_box(&x))));
-        add(&format!("{op:?} {len}").to_lowercase(), len as u64, "elem", run);
+        add(&format!("{op:?} {len}").to_lowercase(), len as u64, "elem", of_each(isa, op, len));
     }
     for (op, len) in [(BinaryOp::Add, 64), (BinaryOp::Add, 1024), (BinaryOp::Lt, 1024), (BinaryOp::MulU, 1024)] {
-        let (a, b, mut y) = (values(len), values(len), AlignedVec::zeroed(len));
-        let run = Box::new(move || binary(isa, op, &mut y, Operand::Slice(black_box(&a)), Operand::Slice(&b)));
-        add(&format!("{op:?} {len}").to_lowercase(), len as u64, "elem", run);
+        add(&format!("{op:?} {len}").to_lowercase(), len as u64, "elem", of_each_two(isa, op, len));
     }
     let (c, mut x0, mut x1) = (values(1024), AlignedVec::zeroed(1024), AlignedVec::zeroed(1024));
     let run = Box::new(move || {
@@ -171,27 +135,13 @@ fn activation_cases(isa: Isa, add: Add<'_>) {
     }
 }
 
-/// Seconds per call: the best of many runs of about 50 µs.
-fn best(run: &mut dyn FnMut()) -> f64 {
-    let start = Instant::now();
-    run();
-    let calls = (50e-6 / start.elapsed().as_secs_f64()).clamp(1.0, 20_000.0) as u32;
-    let (mut best, start) = (f64::INFINITY, Instant::now());
-    while start.elapsed() < Duration::from_millis(150) {
-        let start = Instant::now();
-        (0..calls).for_each(|_| run());
-        best = best.min(start.elapsed().as_secs_f64() / f64::from(calls));
-    }
-    best
-}
-
 fn table(filter: &str) {
     let mut peak = f64::NAN;
     for mut case in cases() {
         if case.name != "peak" && !format!("{}/{}", case.isa, case.name).contains(filter) {
             continue;
         }
-        let seconds = best(&mut *case.run);
+        let [seconds] = least([&mut *case.run], Duration::from_millis(150));
         let rate = case.work as f64 / seconds * 1e-9;
         if case.name == "peak" {
             peak = rate;
@@ -208,18 +158,15 @@ fn table(filter: &str) {
     }
 }
 
-fn main() {
-    let args: Vec<String> = std::env::args().collect();
-    if let Some(at) = args.iter().position(|arg| arg == "--table") {
-        table(args.get(at + 1).filter(|arg| !arg.starts_with("--")).map_or("", String::as_str));
-        return;
-    }
-    let mut criterion = Criterion::default().configure_from_args();
+fn benches(c: &mut Criterion) {
     for mut case in cases() {
-        let mut group = criterion.benchmark_group(case.isa.to_string());
+        let mut group = c.benchmark_group(case.isa.to_string());
         group.throughput(Throughput::Elements(case.work));
         group.bench_function(&case.name, |bencher| bencher.iter(&mut case.run));
         group.finish();
     }
-    criterion.final_summary();
+}
+
+fn main() {
+    harness::run(benches, table);
 }

@@ -5,10 +5,13 @@
 //! `cargo bench -p quickstudy-core --features bench --bench pearl`. With `-- --table [THREADS]` it prints updates and
 //! arithmetic per second of five iterations, as `tests/peers/pearl_jax.py` does of a program of the same step.
 
+#[path = "shared/harness.rs"]
+mod harness;
+
 use std::rc::Rc;
 use std::time::Instant;
 
-use criterion::{Criterion, Throughput, criterion_group};
+use criterion::{Criterion, Throughput};
 use quickstudy_core::algo::{Algorithm, Training};
 use quickstudy_core::env::{ActionSpace, Dim, Draws, Env, EnvDef, EnvSpec, Mask as _, Real, Step};
 use quickstudy_core::meta::{Pearl, PearlConfig};
@@ -100,16 +103,6 @@ fn table(threads: usize) -> Result<()> {
     Ok(())
 }
 
-criterion_group!(benches, updates);
-
 fn main() {
-    let arguments: Vec<String> = std::env::args().collect();
-    let Some(at) = arguments.iter().position(|argument| argument == "--table") else {
-        benches();
-        return Criterion::default().configure_from_args().final_summary();
-    };
-    let threads = arguments.get(at + 1).and_then(|threads| threads.parse().ok()).unwrap_or(1);
-    if let Err(error) = table(threads) {
-        eprintln!("{error}");
-    }
+    harness::run(updates, |threads| table(threads.parse().unwrap_or(1)).expect("updates"));
 }

@@ -5,10 +5,13 @@
 //! prints environment steps per second of each of twelve iterations from the first on: at first poles fall
 //! early, at last all episodes have 500 steps.
 
+#[path = "shared/harness.rs"]
+mod harness;
+
 use std::rc::Rc;
 use std::time::Instant;
 
-use criterion::{Criterion, Throughput, criterion_group};
+use criterion::{Criterion, Throughput};
 use quickstudy_core::algo::cem::{Cem, CemConfig};
 use quickstudy_core::algo::{Algorithm, Metrics, Training};
 use quickstudy_core::env::builtin;
@@ -56,20 +59,6 @@ fn play(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, play);
-
 fn main() {
-    let arguments: Vec<String> = std::env::args().collect();
-    match arguments.iter().position(|argument| argument == "--table") {
-        Some(at) => {
-            let threads = arguments.get(at + 1).and_then(|threads| threads.parse().ok()).unwrap_or(2);
-            if let Err(error) = table(threads) {
-                eprintln!("{error}");
-            }
-        }
-        None => {
-            benches();
-            Criterion::default().configure_from_args().final_summary();
-        }
-    }
+    harness::run(play, |threads| table(threads.parse().unwrap_or(2)).expect("iterations"));
 }

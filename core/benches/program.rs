@@ -5,11 +5,15 @@
 //! `cargo bench -p quickstudy-core --features bench --bench program`. With `-- --table` it prints the least
 //! times of the loops and their ratio only.
 
+#[path = "shared/harness.rs"]
+mod harness;
+
 use std::hint::black_box;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use criterion::{Criterion, criterion_group};
+use criterion::Criterion;
+use harness::least;
 use quickstudy_core::algo::ppo::PpoConfig;
 use quickstudy_core::algo::{Ppo, Sac, SacConfig, Training};
 use quickstudy_core::meta::{Maml, MamlConfig, Rl2, Rl2Config, Rl2Variant, Variant};
@@ -119,30 +123,17 @@ fn ends(c: &mut Criterion) {
 }
 
 fn table() {
-    let (mut least, mut runs) = ([f64::INFINITY; 2], [true, false].map(rows));
-    let begin = Instant::now();
-    while begin.elapsed() < Duration::from_secs(3) {
-        for (run, least) in runs.iter_mut().zip(&mut least) {
-            let start = Instant::now();
-            run();
-            *least = least.min(start.elapsed().as_secs_f64() * 1e6);
-        }
-    }
+    let [ends, goes_on] = &mut [true, false].map(rows);
+    let [ends, goes_on] = least([ends, goes_on], Duration::from_secs(3)).map(|seconds| seconds * 1e6);
     println!("{ROWS} rows that end after {LAST} of {STEPS} steps, in µs");
-    println!(
-        "a loop that ends then {:.1}, one that goes on {:.1}, ratio {:.3}",
-        least[0],
-        least[1],
-        least[0] / least[1]
-    );
+    println!("a loop that ends then {ends:.1}, one that goes on {goes_on:.1}, ratio {:.3}", ends / goes_on);
 }
 
-criterion_group!(benches, planning, replay, ends);
-
 fn main() {
-    if std::env::args().any(|arg| arg == "--table") {
-        return table();
-    }
-    benches();
-    Criterion::default().configure_from_args().final_summary();
+    let benches = |c: &mut Criterion| {
+        planning(c);
+        replay(c);
+        ends(c);
+    };
+    harness::run(benches, |_| table());
 }

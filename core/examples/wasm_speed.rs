@@ -3,24 +3,23 @@
 
 #![allow(unsafe_code, reason = "exported names")]
 
-use quickstudy_core::backend::cpu::simd::aligned::AlignedVec;
-use quickstudy_core::backend::cpu::simd::dense::{DenseDims, Epilogue, Outer, dense, dense_accumulate_outer};
-use quickstudy_core::backend::cpu::simd::elementwise::{BinaryOp, Operand, UnaryOp, binary, unary};
-use quickstudy_core::backend::cpu::simd::gemm::{GemmDims, gemm};
+#[path = "../benches/shared/kernels.rs"]
+mod kernels;
+
+use kernels::{Call, flops, layer, of_each, of_each_two, product, weight_gradient};
+use quickstudy_core::backend::cpu::simd::elementwise::{BinaryOp, UnaryOp};
 use quickstudy_core::backend::cpu::simd::isa::Isa;
-use quickstudy_core::backend::cpu::simd::strided::Strided;
 use quickstudy_core::env::builtin;
 use quickstudy_core::train::{Layer, Session, Setup};
 use quickstudy_core::{Device, Error, Result};
 use std::cell::RefCell;
-use std::hint::black_box;
 
 /// One thing to time.
 struct Case {
     name: String,
     /// The work of one call: floating-point operations, elements, or environment steps.
     work: f64,
-    run: Box<dyn FnMut()>,
+    run: Call,
 }
 
 thread_local! {
@@ -30,7 +29,7 @@ thread_local! {
 /// Prepares all cases and returns their number.
 #[unsafe(no_mangle)]
 pub extern "C" fn prepare() -> usize {
-    let mut cases = kernels();
+    let mut cases = kernel_cases();
     // Settings of `quickstudy bench training`.
     for (env, envs, horizon, epochs, minibatches) in [
         ("cartpole", 64, 32, 4, 4),
@@ -87,62 +86,28 @@ fn training(env: &str, settings: &str, name: String) -> Result<Case> {
     Ok(Case { name, work: setup.batch() as f64, run })
 }
 
-fn values(len: usize) -> AlignedVec {
-    let values: Vec<f32> = (0..len).map(|i| ((i * 7919) % 1000) as f32 * 1e-3 - 0.5).collect();
-    AlignedVec::from(&values[..])
-}
-
-fn kernels() -> Vec<Case> {
+fn kernel_cases() -> Vec<Case> {
     let isa = Isa::detect();
-    let flops = |k: usize, n: usize, r: usize| 2.0 * (k * n * r) as f64;
     let mut cases = Vec::new();
-    let mut add = |name: String, work: f64, run: Box<dyn FnMut()>| cases.push(Case { name, work, run });
-    for (k, n, lanes, back, tanh) in [
-        (64, 64, 64, false, false),
-        (64, 64, 128, false, false),
-        (64, 64, 128, true, false),
-        (64, 64, 128, false, true),
-        (4, 64, 128, false, false),
+    let mut add = |name: String, work: u64, run: Call| cases.push(Case { name, work: work as f64, run });
+    for (k, n, rows, transposed, tanh, what) in [
+        (64, 64, 64, false, false, ""),
+        (64, 64, 128, false, false, ""),
+        (64, 64, 128, true, false, " transposed"),
+        (64, 64, 128, false, true, " with tanh"),
+        (4, 64, 128, false, false, ""),
     ] {
-        let (a, w, bias, mut out) = (values(k * lanes), values(k * n), values(n), AlignedVec::zeroed(n * lanes));
-        let (row, col) = if back { (1, k) } else { (n, 1) };
-        let what = if back {
-            " transposed"
-        } else if tanh {
-            " with tanh"
-        } else {
-            ""
-        };
-        let after = move || if tanh { Epilogue::Tanh } else { Epilogue::Linear };
-        let run = move || {
-            let (w, bias) = (Strided { values: black_box(&w), row, col }, Strided { values: &bias, row: 1, col: 0 });
-            dense(isa, &mut out, black_box(&a), w, Some(bias), DenseDims { k, n, r: lanes }, after());
-        };
-        add(format!("dense {k}x{n} of {lanes} rows{what}, FLOP"), flops(k, n, lanes), Box::new(run));
+        let name = format!("dense {k}x{n} of {rows} rows{what}, FLOP");
+        add(name, flops(k, n, rows), layer(isa, k, n, rows, transposed, tanh));
     }
     for (k, n) in [(64, 64), (4, 64)] {
-        let (a, g, mut dw, mut scratch) = (values(k * 128), values(n * 128), values(k * n), Vec::new());
-        let run = move || {
-            let outer = Outer { a: black_box(&a), g: &g, k, n, stride: 128, rows: 128 };
-            dense_accumulate_outer(isa, &mut dw, n, outer, &mut scratch);
-        };
-        add(format!("weight gradient {k}x{n} of 128 rows, FLOP"), flops(k, n, 128), Box::new(run));
+        let name = format!("weight gradient {k}x{n} of 128 rows, FLOP");
+        add(name, flops(k, n, 128), weight_gradient(isa, k, n, 128));
     }
-    let size = 512;
-    let (a, b, mut c, mut scratch) = (values(size * size), values(size * size), values(size * size), Vec::new());
-    let run = move || {
-        let (a, b) = (Strided { values: black_box(&a), row: size, col: 1 }, Strided { values: &b, row: size, col: 1 });
-        gemm(isa, &mut c, size, a, b, GemmDims { m: size, k: size, n: size, over_rows: false }, &mut scratch);
-    };
-    add(format!("product {size}x{size}x{size}, FLOP"), flops(size, size, size), Box::new(run));
-    let len = 4096;
+    add("product 512x512x512, FLOP".to_owned(), flops(512, 512, 512), product(isa, 512));
     for op in [UnaryOp::Tanh, UnaryOp::Exp, UnaryOp::Log, UnaryOp::Sin, UnaryOp::Recip] {
-        let (x, mut y) = (values(len), AlignedVec::zeroed(len));
-        let run = move || unary(isa, op, &mut y, Operand::Slice(black_box(&x)));
-        add(format!("{op:?}, elements").to_lowercase(), len as f64, Box::new(run));
+        add(format!("{op:?}, elements").to_lowercase(), 4096, of_each(isa, op, 4096));
     }
-    let (a, b, mut y) = (values(len), values(len), AlignedVec::zeroed(len));
-    let run = move || binary(isa, BinaryOp::Mul, &mut y, Operand::Slice(black_box(&a)), Operand::Slice(&b));
-    add("multiplication, elements".to_owned(), len as f64, Box::new(run));
+    add("multiplication, elements".to_owned(), 4096, of_each_two(isa, BinaryOp::Mul, 4096));
     cases
 }

@@ -19,12 +19,14 @@
 //! | `curve` | learning curves |
 //! | `results` `training` | experiments, scores, comparisons and reports; runs that begin, go on and end |
 //! | `studies` `watch` | trainings as processes, studies, sweeps; a server of one run's page |
+//! | `benchmarks` | what `bench` measures: speed, and returns after training |
 //! | `verbs` | a verb per file: it parses, calls a room, prints |
 //! | `cli` | what can be typed, and where each verb goes |
 
 #![forbid(unsafe_code)]
 #![warn(unreachable_pub)]
 
+pub(crate) mod benchmarks;
 pub mod cli;
 pub mod curve;
 pub(crate) mod files;
@@ -49,6 +51,8 @@ pub(crate) mod watch;
 /// Items that the tests of this repository take: no public interface.
 #[doc(hidden)]
 pub mod internals {
+    pub use crate::benchmarks::stepping::random_steps;
+    pub use crate::benchmarks::training::LINES as TRAINING_LINES;
     pub use crate::files::disk::abort_at;
     pub use crate::folder::provenance::record as record_device;
     pub use crate::folder::{RunFolder, file, read_snapshot};

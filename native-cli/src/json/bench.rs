@@ -19,87 +19,102 @@ pub(crate) enum BenchLine {
         seconds: f64,
     },
     /// An environment alone with random actions, on one core.
-    Stepping {
-        /// Environment
-        environment: String,
-        /// Instruction set
-        isa: String,
-        /// Environment steps per second
-        steps_per_second: f64,
-        /// Share of the time that goes into random numbers, of 1
-        randomness_share: f64,
-    },
+    Stepping(Stepping),
     /// An environment of the host with random actions.
-    HostStepping {
-        /// Environment
-        environment: String,
-        /// Environments that are stepped side by side
-        envs: usize,
-        /// Environment steps per second, of all together
-        steps_per_second: f64,
-    },
+    HostStepping(HostStepping),
     /// Training, updates included.
-    Training {
-        /// Algorithm
-        algorithm: String,
-        /// Environment
-        environment: String,
-        /// Name of the line in the table
-        name: String,
-        /// Settings over those of the preset
-        #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
-        settings: Table,
-        /// Device that it ran on
-        device: String,
-        /// Environment steps per second
-        steps_per_second: f64,
-        /// Floating-point operations per second
-        flops_per_second: f64,
-        /// Their share of the peak, of 1; none on a GPU
-        peak_share: Option<f64>,
-        /// Dispatches of an iteration; none on the CPU
-        dispatches: Option<f64>,
-        /// The processor's seconds for one of them; none on the CPU
-        dispatch_seconds: Option<f64>,
-        /// Seconds of tracing, planning and compiling
-        setup_seconds: f64,
-        /// Seconds of the first iteration after that
-        first_seconds: f64,
-    },
+    Training(Training),
     /// A sum over ranks.
-    Summing {
-        /// Ranks
-        ranks: usize,
-        /// Numbers of each rank, f32
-        numbers: usize,
-        /// Seconds of a sum
-        seconds: f64,
-    },
+    Summing(Summing),
     /// Returns after training with a preset.
-    Learning {
-        /// Preset
-        preset: String,
-        /// Algorithm
-        algorithm: String,
-        /// Environment
-        environment: String,
-        /// Environment steps of each seed
-        steps: u64,
-        /// Seeds
-        seeds: usize,
-        /// Episodes of each seed
-        episodes: usize,
-        /// Interquartile mean of the seeds' mean returns
-        iqm: Option<f64>,
-        /// Lower end of its 95 % bootstrap interval; none of a single seed
-        low: Option<f64>,
-        /// Upper end
-        high: Option<f64>,
-        /// Mean return of the lowest seed
-        lowest: Option<f64>,
-        /// Mean return of random actions; none on the host
-        random: Option<f64>,
-        /// Seconds of training
-        seconds: f64,
-    },
+    Learning(Learning),
+}
+
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub(crate) struct Stepping {
+    /// Environment
+    pub(crate) environment: String,
+    /// Instruction set
+    pub(crate) isa: String,
+    /// Environment steps per second
+    pub(crate) steps_per_second: f64,
+    /// Share of the time that goes into random numbers, of 1
+    pub(crate) randomness_share: f64,
+}
+
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub(crate) struct HostStepping {
+    /// Environment
+    pub(crate) environment: String,
+    /// Environments that are stepped side by side
+    pub(crate) envs: usize,
+    /// Environment steps per second, of all together
+    pub(crate) steps_per_second: f64,
+}
+
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub(crate) struct Training {
+    /// Algorithm
+    pub(crate) algorithm: String,
+    /// Environment
+    pub(crate) environment: String,
+    /// Name of the line in the table
+    pub(crate) name: String,
+    /// Settings over those of the preset
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+    pub(crate) settings: Table,
+    /// Device that it ran on
+    pub(crate) device: String,
+    /// Environment steps per second
+    pub(crate) steps_per_second: f64,
+    /// Floating-point operations per second
+    pub(crate) flops_per_second: f64,
+    /// Their share of the peak, of 1; none on a GPU
+    pub(crate) peak_share: Option<f64>,
+    /// Dispatches of an iteration; none on the CPU
+    pub(crate) dispatches: Option<f64>,
+    /// The processor's seconds for one of them; none on the CPU
+    pub(crate) dispatch_seconds: Option<f64>,
+    /// Seconds of tracing, planning and compiling
+    pub(crate) setup_seconds: f64,
+    /// Seconds of the first iteration after that
+    pub(crate) first_seconds: f64,
+}
+
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub(crate) struct Summing {
+    /// Ranks
+    pub(crate) ranks: usize,
+    /// Numbers of each rank, f32
+    pub(crate) numbers: usize,
+    /// Seconds of a sum
+    pub(crate) seconds: f64,
+}
+
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub(crate) struct Learning {
+    /// Preset
+    pub(crate) preset: String,
+    /// Algorithm
+    pub(crate) algorithm: String,
+    /// Environment
+    pub(crate) environment: String,
+    /// Environment steps of each seed
+    pub(crate) steps: u64,
+    /// Seeds
+    pub(crate) seeds: usize,
+    /// Episodes of each seed
+    pub(crate) episodes: usize,
+    /// Interquartile mean of the seeds' mean returns
+    pub(crate) iqm: Option<f64>,
+    /// Lower end of its 95 % bootstrap interval; none of a single seed
+    pub(crate) low: Option<f64>,
+    /// Upper end
+    pub(crate) high: Option<f64>,
+    /// Mean return of the lowest seed
+    pub(crate) lowest: Option<f64>,
+    /// Mean return of random actions; none on the host
+    pub(crate) random: Option<f64>,
+    /// Seconds of training
+    pub(crate) seconds: f64,
 }

@@ -72,6 +72,7 @@ const CRATES: [(&str, &[&[&str]]); 6] = [
             &["curve"],
             &["results", "training"],
             &["studies", "watch"],
+            &["benchmarks"],
             &["verbs"],
             &["cli"],
         ],
@@ -232,7 +233,8 @@ fn unsafe_code_is_in_kernels_and_registers_and_nowhere_else() {
         .map(|dir| repository().join(dir).join("lib.rs"))
         .collect();
     roots.push(repository().join("native-cli/src/main.rs"));
-    roots.extend(["gpu/benches", "native-cli/examples", "tests/src/bin"].iter().flat_map(|folder| sources(folder)));
+    let programs = ["gpu/benches", "native-cli/benches", "native-cli/examples", "tests/src/bin"];
+    roots.extend(programs.iter().flat_map(|folder| sources(folder)));
     for folder in fs::read_dir(repository().join("tests/tests")).unwrap() {
         roots.push(folder.unwrap().path().join("main.rs"));
     }

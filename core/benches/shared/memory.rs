@@ -1,8 +1,13 @@
 //! Programs on memories of rows, and what they take: the same for the CPU
 //! (`core/benches/memory.rs`) and for GPUs (`gpu/benches/memory.rs`).
 
-use std::time::{Duration, Instant};
+#[path = "harness.rs"]
+mod harness;
 
+use std::time::Duration;
+
+use criterion::Criterion;
+use harness::least;
 use quickstudy_core::dist::fold_in;
 use quickstudy_core::tensor::{Loop, scan};
 use quickstudy_core::{DType, Device, Program, State, Tensor};
@@ -12,16 +17,16 @@ pub const WIDTH: usize = 40;
 /// Rows of the small and of the large memory.
 pub const SIZES: [usize; 2] = [10_000, 1_000_000];
 /// Steps of the loops.
-pub const STEPS: usize = 100;
+const STEPS: usize = 100;
 
 /// One thing to time on a memory of so many rows.
-pub struct Case {
-    pub name: &'static str,
-    pub make: fn(&Device, usize) -> Run,
+struct Case {
+    name: &'static str,
+    make: fn(&Device, usize) -> Run,
 }
 
 /// A program with its memory.
-pub struct Run {
+struct Run {
     device: Device,
     program: Program,
     state: State,
@@ -29,14 +34,14 @@ pub struct Run {
 
 impl Run {
     /// Runs once and waits for it.
-    pub fn run(&mut self) {
+    fn run(&mut self) {
         let out = self.program.run(&self.state, &[], &[]).expect("a run");
         let read = out.get("read").expect("an output");
         std::hint::black_box(pollster::block_on(self.device.read_f32(read)).expect("a number"));
     }
 
     /// Bytes that all runs have moved.
-    pub fn moved(&self) -> u64 {
+    fn moved(&self) -> u64 {
         self.program.counters().moved
     }
 }
@@ -75,7 +80,7 @@ fn store(count: usize, device: &Device, rows: usize) -> Run {
 }
 
 /// All of them.
-pub fn cases() -> [Case; 3] {
+fn cases() -> [Case; 3] {
     [
         Case { name: "store 1 row", make: |device, rows| store(1, device, rows) },
         Case { name: "store 256 rows", make: |device, rows| store(256, device, rows) },
@@ -91,26 +96,35 @@ pub fn cases() -> [Case; 3] {
     ]
 }
 
+/// Measures them on memories of these sizes.
+pub fn run(device: &Device, sizes: [usize; 2]) {
+    let benches = |c: &mut Criterion| {
+        for case in cases() {
+            let mut group = c.benchmark_group(case.name);
+            for rows in sizes {
+                let mut run = (case.make)(device, rows);
+                group.bench_function(format!("of {rows}"), |b| b.iter(|| run.run()));
+            }
+            group.finish();
+        }
+    };
+    harness::run(benches, |_| table(device, sizes));
+}
+
 /// Prints the least time of a step on memories of these sizes, taken in turns, and the bytes that it moves.
-pub fn table(device: &Device, sizes: [usize; 2]) {
+fn table(device: &Device, sizes: [usize; 2]) {
     println!("{}", device.caps().name);
     println!(
         "{:<20}{:>14}{:>14}{:>8}{:>14}{:>14}",
         "µs, bytes per step", sizes[0], sizes[1], "ratio", "bytes", "bytes"
     );
     for case in cases() {
-        let mut least = [f64::INFINITY; 2];
         let mut runs = sizes.map(|rows| (case.make)(device, rows));
         runs.iter_mut().for_each(Run::run);
         let moved = runs.each_ref().map(|run| run.moved() / STEPS as u64);
-        let begin = Instant::now();
-        while begin.elapsed() < Duration::from_secs(3) {
-            for (run, least) in runs.iter_mut().zip(&mut least) {
-                let start = Instant::now();
-                run.run();
-                *least = least.min(start.elapsed().as_secs_f64() * 1e6 / STEPS as f64);
-            }
-        }
+        let [small, large] = &mut runs;
+        let least = least([&mut || small.run(), &mut || large.run()], Duration::from_secs(3));
+        let least = least.map(|seconds| seconds * 1e6 / STEPS as f64);
         let ratio = least[1] / least[0];
         println!("{:<20}{:>14.2}{:>14.2}{ratio:>8.2}{:>14}{:>14}", case.name, least[0], least[1], moved[0], moved[1]);
     }

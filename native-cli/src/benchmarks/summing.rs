@@ -1,12 +1,8 @@
 //! How long ranks take to sum what they have, and what it costs to stop a program for it.
 
-use crate::json::VERSION;
-use crate::json::bench::BenchLine;
+use crate::json::bench::Summing;
 use crate::outcome::Stop;
-use crate::ranks;
-use crate::terminal::json_args::JsonArgs;
-use crate::terminal::output::say;
-use quickstudy_core::algo::{PPO, SAC};
+use quickstudy_core::algo::{AlgorithmDef, PPO, SAC};
 use quickstudy_core::backend::{Device, Ranks, ranks::sum};
 use quickstudy_core::env::builtin;
 use quickstudy_core::train::{Layer, Session, Setup};
@@ -14,40 +10,10 @@ use std::rc::Rc;
 use std::time::Instant;
 
 /// Numbers that are summed: 1 kB to 10 MB of f32.
-const NUMBERS: [usize; 8] = [256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 2_621_440];
+pub(crate) const NUMBERS: [usize; 8] = [256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 2_621_440];
 
-/// Measures sums over the ranks of a launcher, each for some seconds; rank 0 prints them.
-pub(super) fn measure(json: &JsonArgs, each: f64, threads: usize) -> Result<(), Stop> {
-    let Some(team) = ranks::team() else {
-        return Err(Stop::user("there is one rank, which has nobody to sum with")
-            .hint("start it by a launcher: `mpirun -n 2 quickstudy bench ranks`"));
-    };
-    let leads = team.rank() == 0;
-    if leads {
-        let device = format!("{} ranks", team.count());
-        json.write(&BenchLine::Benchmark { version: VERSION, device, opening_seconds: 0.0, seconds: each })?;
-        say(&format!("{:>12}{:>14}{:>12}", "bytes", "µs per sum", "GB/s"));
-    }
-    let mut points = Vec::new();
-    for numbers in NUMBERS {
-        let seconds = time_of_sum(&*team, numbers, each / 2.0)?;
-        points.push((4.0 * numbers as f64, seconds));
-        if leads {
-            let (bytes, micros) = (4 * numbers, 1e6 * seconds);
-            say(&format!("{bytes:>12}{micros:>14.1}{:>12.2}", bytes as f64 / seconds / 1e9));
-            json.write(&BenchLine::Summing { ranks: team.count(), numbers, seconds })?;
-        }
-    }
-    if leads {
-        let (latency, rate) = fitted(&points);
-        say(&format!("fitted: {:.1} µs + bytes / {:.2} GB/s", 1e6 * latency, 1.0 / rate / 1e9));
-        cuts(each, threads)?;
-    }
-    Ok(())
-}
-
-/// Seconds of a sum of so many numbers over all ranks.
-fn time_of_sum(ranks: &dyn Ranks, numbers: usize, seconds: f64) -> Result<f64, Stop> {
+/// Measures sums of so many numbers over all ranks, for so many seconds.
+pub(crate) fn measure(ranks: &dyn Ranks, numbers: usize, seconds: f64) -> Result<Summing, Stop> {
     let mut own = vec![0; numbers];
     let (mut spare, mut said) = (Vec::new(), vec![0; ranks.count()]);
     let mut time = |rounds: u32| -> Result<f64, Stop> {
@@ -62,11 +28,11 @@ fn time_of_sum(ranks: &dyn Ranks, numbers: usize, seconds: f64) -> Result<f64, S
     // All make as many rounds as rank 0 says.
     let mut rounds = vec![0; ranks.count()];
     ranks.gather(&[(seconds / first).clamp(3.0, 1e5) as u32], &mut rounds)?;
-    time(rounds[0])
+    Ok(Summing { ranks: ranks.count(), numbers, seconds: time(rounds[0])? })
 }
 
 /// Latency and seconds per byte that fit the times best, by their relative errors.
-fn fitted(points: &[(f64, f64)]) -> (f64, f64) {
+pub(crate) fn fitted(points: &[(f64, f64)]) -> (f64, f64) {
     // Least squares of (α + β b − t) / t.
     let sum = |f: &dyn Fn(f64, f64) -> f64| points.iter().map(|(b, t)| f(*b, *t)).sum::<f64>();
     let [a, b, c] = [sum(&|_, t| 1.0 / t / t), sum(&|b, t| b / t / t), sum(&|b, t| b * b / t / t)];
@@ -98,33 +64,37 @@ impl Ranks for Mirror {
     }
 }
 
-/// Prints what a program loses by stopping for each update: a run alone, and beside its image.
-fn cuts(seconds: f64, threads: usize) -> Result<(), Stop> {
-    say("");
-    say(&format!(
-        "{:<34}{:>14}{:>14}{:>12}",
-        "a cut for each update, no message", "µs alone", "µs with cuts", "µs a cut"
-    ));
-    for (algorithm, env, hidden, settings, updates) in [
+/// What a program loses by stopping for each update.
+pub(crate) struct Cuts {
+    pub(crate) name: String,
+    /// Seconds of an iteration alone.
+    pub(crate) alone: f64,
+    /// Seconds of an iteration beside its image.
+    pub(crate) beside: f64,
+    /// Cuts of an iteration.
+    pub(crate) count: f64,
+}
+
+/// Measures what cuts take of some programs, each for so many seconds alone and beside its image.
+pub(crate) fn cuts(seconds: f64, threads: usize) -> impl Iterator<Item = Result<Cuts, Stop>> {
+    let programs: [(&AlgorithmDef, _, _, _, _); 3] = [
         (&PPO, "cartpole", 64, "envs = 64\nhorizon = 32\nepochs = 4\nminibatches = 4", 16.0),
         (&PPO, "cartpole", 256, "envs = 64\nhorizon = 32\nepochs = 4\nminibatches = 4", 16.0),
         (&SAC, "pendulum", 256, "learning_starts = 300", 0.0),
-    ] {
+    ];
+    programs.into_iter().map(move |(algorithm, env, hidden, settings, updates)| {
         let settings = toml::from_str(&format!("hidden = [{hidden}, {hidden}]\n{settings}")).unwrap_or_default();
         let layer = Layer { origin: "bench".to_owned(), settings };
         let setup = Setup::resolve(algorithm, builtin(env)?, &[0], Some(10_000_000), &[layer])?;
-        let [alone, beside] = [None, Some(Mirror)].map(|image| {
-            let device = Device::cpu(threads);
-            time_of_iteration(&image.map_or(device.clone(), |image| device.among(Rc::new(image))), &setup, seconds)
-        });
-        let (alone, beside) = (alone?, beside?);
-        // SAC makes an update per step, with three cuts.
-        let cuts = if updates > 0.0 { updates } else { 3.0 * setup.batch() as f64 };
-        let (alone, beside) = (1e6 * alone, 1e6 * beside);
-        let name = format!("{} {env} {hidden}×{hidden}", algorithm.name);
-        say(&format!("{name:<34}{alone:>14.0}{beside:>14.0}{:>12.1}", (beside - alone) / cuts));
-    }
-    Ok(())
+        let device = Device::cpu(threads);
+        Ok(Cuts {
+            name: format!("{} {env} {hidden}×{hidden}", algorithm.name),
+            alone: time_of_iteration(&device, &setup, seconds)?,
+            beside: time_of_iteration(&device.among(Rc::new(Mirror)), &setup, seconds)?,
+            // SAC makes an update per step, with three cuts.
+            count: if updates > 0.0 { updates } else { 3.0 * setup.batch() as f64 },
+        })
+    })
 }
 
 /// Seconds of an iteration that learns.
