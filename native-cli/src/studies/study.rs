@@ -45,10 +45,9 @@ pub(crate) struct StudyPart {
 impl StudyPart {
     /// The pair as it was asked for, with its runs in folders below `out`.
     pub(crate) fn resolve(request: &Request, pair: &Pair, out: &Path) -> Result<Self, Stop> {
-        let plan = Rc::new(Plan::resolve(&pair.request(request)).map_err(|stop| {
-            let message = format!("{} on {}: {}", pair.algorithm, pair.env, stop.message);
-            Stop { message, ..stop }
-        })?);
+        let plan = Plan::resolve(&pair.request(request))
+            .map_err(|stop| stop.about(format_args!("{} on {}", pair.algorithm, pair.env)))?;
+        let plan = Rc::new(plan);
         let setup = &plan.setup;
         let folder = |seed: u64| out.join(default_name(&setup.env.spec().name, setup.algorithm.name, seed));
         let runs: Vec<PlannedRun> =

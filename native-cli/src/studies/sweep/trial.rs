@@ -49,10 +49,8 @@ impl Trial {
         let settings: Vec<(String, Value)> = fixed.chain(tried.iter().cloned()).collect();
         let folder = out.join(&name);
         let request = Request { settings: settings.clone(), ..Request::default() };
-        let part = StudyPart::resolve(&request, pair, &folder).map_err(|stop| {
-            let message = format!("trial {name} ({}): {}", shown(&tried), stop.message);
-            Stop { message, ..stop }
-        })?;
+        let part = StudyPart::resolve(&request, pair, &folder)
+            .map_err(|stop| stop.about(format_args!("trial {name} ({})", shown(&tried))))?;
         let typed = |(key, value): &(String, Value)| ["--set".into(), format!("{key}={value}").into()];
         let pair_keys = ["algorithm", "env", "seed"];
         let settings = settings.iter().filter(|(key, _)| !pair_keys.contains(&key.as_str())).flat_map(typed).collect();

@@ -2,7 +2,7 @@
 
 /// The information that a control may look at before it acts.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Seen<'a> {
+pub(super) struct Seen<'a> {
     /// State of the environment.
     pub state: &'a [f64],
     /// Steps taken in this episode.
@@ -10,7 +10,7 @@ pub(crate) struct Seen<'a> {
 }
 
 /// A policy that is not trained.
-pub(crate) trait Control {
+pub(super) trait Control {
     /// Its name.
     fn name(&self) -> String;
 
