@@ -2,6 +2,7 @@
 
 pub(crate) mod adaptation;
 pub(crate) mod comparison;
+pub(crate) mod curves;
 pub(crate) mod evaluation;
 pub(crate) mod experiments;
 pub(crate) mod policies;

@@ -5,7 +5,7 @@ mod paths;
 
 use crate::pictures::sheet::{Anchor, GRID, INK, QUIET, Sheet, Style, ticks};
 use crate::statistics;
-use crate::text::numbers::{alike, tick_labels};
+use crate::text::numbers::{alike, plural, tick_labels};
 use distances::distances;
 use paths::paths;
 use quickstudy_core::env::{Color, EnvSpec};
@@ -165,13 +165,12 @@ pub(crate) fn rollouts(adaptation: &Adaptation) -> usize {
 
 /// Explains the lines.
 fn subtitle(adaptation: &Adaptation, tasks: bool) -> String {
-    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let over = match adaptation.tasks.len() {
         1 => "one held-out task".to_owned(),
         many => format!("mean over {many} held-out tasks with its 95 % interval"),
     };
     let grey = if tasks && adaptation.tasks.len() > 1 { "; grey: each task" } else { "" };
-    format!("{over}{grey}; {} per task", count(rollouts(adaptation), "rollout"))
+    format!("{over}{grey}; {} per task", plural(rollouts(adaptation), "rollout"))
 }
 
 /// Tasks drawn at most as lines of their own.

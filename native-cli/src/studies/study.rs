@@ -22,6 +22,7 @@ use crate::statistics::{NONE, interval_text};
 use crate::studies::jobs::{self, Board};
 use crate::studies::planned_run::{PlannedRun, RunStage};
 use crate::terminal::output::{self, say};
+use crate::text::numbers::plural;
 use crate::text::quote::shell_quote;
 use crate::text::{aligned, program};
 use crate::training::args::TrainArgs;
@@ -217,7 +218,6 @@ fn headline(parts: &[StudyPart], jobs: &[Job], at_once: usize, out: &Path) -> St
     let runs: usize = parts.iter().map(|part| part.runs.len()).sum();
     let done: usize = parts.iter().map(StudyPart::finished).sum();
     let there = if done > 0 { format!(", {done} of them finished") } else { String::new() };
-    let plural = |count: usize, one: &str| if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") };
     format!(
         "{} in {}{there}; {} to do, {at_once} at once",
         plural(runs, "run"),

@@ -115,15 +115,11 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Stop> {
     output::reserve(streamed.then_some(Path::new("-")))?;
     output::spare_runs(out, args.force)?;
     let metrics: Vec<String> = args.metric.iter().cloned().collect();
-    let (runs, mut notes) = experiments::collect(&args.folders, ENV_STEPS, &metrics)?;
+    let (runs, notes) = experiments::collect(&args.folders, ENV_STEPS, &metrics)?;
     let all = experiments::group(runs, &args.by)?;
-    let (labels, hidden) = experiments::labels(&all, &args.by);
-    if !hidden.is_empty() {
-        notes.push(format!("note: some experiments differ in {} too; --by KEY says so", hidden.join(", ")));
-    }
+    let (metric, baseline) = (args.metric.as_deref(), args.baseline.as_deref());
     let resamples = usize::try_from(args.resamples).unwrap_or(usize::MAX);
-    let mut comparison = Comparison::new(&all, &labels, args.metric.as_deref(), args.baseline.as_deref(), resamples)?;
-    comparison.notes.splice(0..0, notes);
+    let comparison = Comparison::new(&all, &args.by, metric, baseline, resamples, notes)?;
     let document = Document::of(&comparison);
     let lines = || text::text(&document);
     let bytes = match format {

@@ -41,10 +41,10 @@ fn legend(report: &Compared<'_>) -> String {
 }
 
 fn panel(report: &Compared<'_>, env: Option<&Value>, number: usize) -> String {
-    let name = env.map_or_else(|| "environment not recorded".to_owned(), experiments::show);
+    let name = experiments::env_name(env);
     let (default, _) = experiments::returns(report.all, env, ["drawn", "draws"]);
     let metric = report.metric.unwrap_or(default);
-    let here = report.all.iter().zip(&report.places).filter(|(one, _)| one.env() == env);
+    let here = report.all.iter().zip(&report.comparison.places).filter(|(one, _)| one.env() == env);
     let task = report.comparison.tasks.iter().find(|task| task.name == name && task.metric == metric);
     let plot = Plot {
         y_label: axis_title(metric),
