@@ -7,6 +7,7 @@ use crate::outcome::Stop;
 use crate::statistics;
 use crate::terminal::activity::{self, Work};
 use crate::terminal::ticker::Ticker;
+use crate::text::quote::csv_text;
 use quickstudy_core::backend::Device;
 use quickstudy_core::train::Episode;
 use std::path::Path;
@@ -163,10 +164,9 @@ pub(crate) fn table(all: &[Evaluated]) -> String {
     if let [one] = all {
         return String::from("episode,return,length,end\n") + &rows("", &one.episodes);
     }
-    let quoted = |path: &Path| format!("\"{}\",", path.display().to_string().replace('"', "\"\""));
     let particle = |policy: &TrainedPolicy| policy.particle.map_or_else(String::new, |i| format!("{i},"));
-    let begin = |policy: &TrainedPolicy| quoted(&policy.path) + &particle(policy);
-    let rows: String = all.iter().map(|one| rows(&begin(&one.policy), &one.episodes)).collect();
+    let run = |policy: &TrainedPolicy| csv_text(&policy.path.display().to_string()) + "," + &particle(policy);
+    let rows: String = all.iter().map(|one| rows(&run(&one.policy), &one.episodes)).collect();
     let head = if all.iter().any(|one| one.policy.particle.is_some()) { "run,particle" } else { "run" };
     format!("{head},episode,return,length,end\n{rows}")
 }

@@ -1,4 +1,4 @@
-//! Words as they are typed into a shell.
+//! Words as they are typed into a shell, and cells of CSV files.
 
 use super::is_no_letter;
 use std::ffi::OsStr;
@@ -15,6 +15,19 @@ pub(crate) fn shell_quote(argument: impl AsRef<OsStr>) -> String {
         Ok(text) if !text.chars().any(is_no_letter) => format!("'{}'", text.replace('\'', r"'\''")),
         _ => escaped(bytes),
     }
+}
+
+/// A cell of a CSV file, in quotes if it needs them.
+pub(crate) fn csv_cell(text: &str) -> String {
+    match text.contains([',', '"', '\n', '\r']) {
+        true => csv_text(text),
+        false => text.to_owned(),
+    }
+}
+
+/// A cell of a CSV file in quotes.
+pub(crate) fn csv_text(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\"\""))
 }
 
 fn escaped(bytes: &[u8]) -> String {
@@ -54,6 +67,11 @@ mod tests {
         ] {
             assert_eq!(shell_quote(word), quoted);
         }
+    }
+
+    #[test]
+    fn cells_with_commas_are_quoted() {
+        assert_eq!([csv_cell("ppo"), csv_cell("h=[64,\"x\"]")], ["ppo", "\"h=[64,\"\"x\"\"]\""]);
     }
 
     #[test]

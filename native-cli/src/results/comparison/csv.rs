@@ -3,6 +3,7 @@
 use super::Comparison;
 use super::suite::{Suite, Summary};
 use crate::statistics::bootstrap::Estimate;
+use crate::text::quote::csv_cell;
 
 /// A number of a comparison.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,9 +85,9 @@ pub(crate) fn csv(comparison: &Comparison) -> String {
         let cells = [
             one.kind.to_owned(),
             one.scale.to_owned(),
-            quoted(&comparison.names(&one.tasks)),
-            quoted(&one.experiment),
-            quoted(&one.over),
+            csv_cell(&comparison.names(&one.tasks)),
+            csv_cell(&one.experiment),
+            csv_cell(&one.over),
             one.statistic.to_owned(),
             number(one.at),
             one.runs.to_string(),
@@ -97,22 +98,4 @@ pub(crate) fn csv(comparison: &Comparison) -> String {
         out += &(cells.join(",") + "\n");
     }
     out
-}
-
-/// A cell, in quotes if it needs them.
-fn quoted(text: &str) -> String {
-    match text.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn cells_with_commas_are_quoted() {
-        assert_eq!([quoted("ppo"), quoted("h=[64,\"x\"]")], ["ppo", "\"h=[64,\"\"x\"\"]\""]);
-    }
 }

@@ -2,9 +2,10 @@
 
 use super::trial::Trial;
 use crate::folder::file;
-use crate::metrics::{ENV_STEPS, Table};
+use crate::metrics::{ENV_STEPS, EPISODE_RETURN, EVAL_RETURN, Table};
 use crate::outcome::Stop;
 use crate::results::score::{Budget, iteration, points, score_at};
+use crate::settings::register;
 use crate::statistics::aggregate::Aggregate;
 use crate::statistics::bootstrap::Scores;
 use crate::statistics::mean;
@@ -92,6 +93,18 @@ struct MeasuredRun {
 }
 
 impl Scorer {
+    /// Scores by the metric that is asked for, otherwise by returns: of evaluations where all trials have some.
+    pub(super) fn of(asked: Option<String>, trials: &[Trial]) -> Result<Self, Stop> {
+        if let Some(metric) = asked.as_ref().filter(|metric| !metric.contains('/')) {
+            let near = quickstudy_core::closest(metric, register::metrics().map(|(name, _)| name));
+            let hint = near.map_or_else(|| format!("such as {EVAL_RETURN}"), |near| format!("did you mean `{near}`?"));
+            return Err(Stop::user(format!("there is no metric `{metric}`")).hint(hint));
+        }
+        let evaluated = trials.iter().map(|trial| &trial.part.plan).all(|plan| plan.run.eval_every(&plan.setup) > 0);
+        let default = if evaluated { EVAL_RETURN } else { EPISODE_RETURN };
+        Ok(Self { metric: asked.unwrap_or_else(|| default.to_owned()) })
+    }
+
     /// The values of a run, and the environment steps of its last row.
     fn read(&self, folder: &Path, rung: Option<u64>) -> Result<MeasuredRun, Stop> {
         let path = folder.join(file::CSV);
