@@ -40,8 +40,12 @@ pub(crate) fn lines(
             success_at_end_rate: finite(performance.success_at_end_rate),
         });
         let of_classes = classes.map(|classes| by_class(classes, &stage.outcomes)).unwrap_or_default();
-        let of_class = |(class, outcomes): (_, Vec<_>)| AdaptLine::class(k, class, &Performance::of(0, &outcomes));
-        lines.extend(of_classes.into_iter().map(of_class));
+        lines.extend(of_classes.into_iter().map(|(class, outcomes)| {
+            let of = Performance::of(0, &outcomes);
+            let [return_mean, success_rate, success_at_end_rate] =
+                [of.mean, of.success_rate, of.success_at_end_rate].map(finite);
+            AdaptLine::Class { stage: k, class: class.to_owned(), return_mean, success_rate, success_at_end_rate }
+        }));
         ends.push(statistics::mean(&means));
     }
     if adaptation.unit != StageUnit::GradientSteps {

@@ -2,6 +2,7 @@
 
 use super::policies::TrainedPolicy;
 use crate::json::eval::{EvalLine, Played};
+use crate::json::finite;
 use crate::metrics::number;
 use crate::outcome::Stop;
 use crate::statistics;
@@ -65,20 +66,10 @@ impl Evaluated {
         format!("{} {}{particle}", result(&returns(&self.episodes)), self.policy.path.display())
     }
 
-    /// Lines about its returns and lengths; the last one is the promised one.
-    pub(crate) fn summary(&self) -> [String; 3] {
-        summary(&self.episodes)
-    }
-
     /// Its line of JSON.
     pub(crate) fn line(&self) -> EvalLine {
-        let [environment, algorithm] = self.policy.kind();
         EvalLine::Policy {
-            path: self.policy.path.display().to_string(),
-            environment,
-            algorithm,
-            seed: self.policy.evaluator.trained_seed(),
-            steps: self.policy.evaluator.env_steps(),
+            policy: self.policy.line(),
             particle: self.policy.particle,
             sampled: self.policy.sampled,
             played: Played::of(&self.episodes),
@@ -95,7 +86,8 @@ fn result(returns: &[f64]) -> String {
     format!("mean_return {mean:.4} stderr {error} episodes {}", returns.len())
 }
 
-fn summary(episodes: &[Episode]) -> [String; 3] {
+/// Lines about returns and lengths; the last one is the promised one.
+pub(crate) fn summary(episodes: &[Episode]) -> [String; 3] {
     let mut returns = returns(episodes);
     let (result, median) = (result(&returns), statistics::median(&returns));
     let lengths: Vec<f64> = episodes.iter().map(|episode| f64::from(episode.length)).collect();
@@ -127,34 +119,38 @@ pub(crate) fn kinds(all: &[Evaluated]) -> Vec<Kind> {
     let mut kinds: Vec<Kind> = Vec::new();
     for one in all {
         let name = one.policy.kind();
-        let place = kinds.iter().position(|kind| kind.name == name).unwrap_or_else(|| {
-            kinds.push(Kind { name, means: Vec::new(), episodes: 0 });
-            kinds.len() - 1
-        });
-        kinds[place].means.push(statistics::mean(&returns(&one.episodes)));
-        kinds[place].episodes += one.episodes.len();
+        let (mean, episodes) = (statistics::mean(&returns(&one.episodes)), one.episodes.len());
+        match kinds.iter_mut().find(|kind| kind.name == name) {
+            Some(kind) => {
+                kind.means.push(mean);
+                kind.episodes += episodes;
+            }
+            None => kinds.push(Kind { name, means: vec![mean], episodes }),
+        }
     }
     kinds
 }
 
 impl Kind {
-    /// How its runs or particles differ, and the promised line, whose standard error is that of the mean over these.
-    pub(crate) fn summary(&self, unit: &str) -> [String; 2] {
-        let (means, kind) = (&self.means[..], self.name.join(" · "));
-        let low = means.iter().copied().fold(f64::INFINITY, f64::min);
-        let high = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let (mean, error) = (statistics::mean(means), statistics::error_text(statistics::standard_error(means)));
-        let (iqm, count, episodes) = (statistics::iqm(means), means.len(), self.episodes);
-        [
-            format!("{kind}: means of {unit} from {low:.2} to {high:.2}, their IQM {iqm:.2}"),
+    /// How its runs or particles differ, the promised line, whose standard error is that of the mean over these, and
+    /// its line of JSON.
+    pub(crate) fn summary(self, unit: &str) -> ([String; 2], EvalLine) {
+        let Self { name, means, episodes } = self;
+        let lowest = means.iter().copied().fold(f64::INFINITY, f64::min);
+        let highest = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let (mean, stderr, iqm) =
+            (statistics::mean(&means), statistics::standard_error(&means), statistics::iqm(&means));
+        let (kind, count, error) = (name.join(" · "), means.len(), statistics::error_text(stderr));
+        let lines = [
+            format!("{kind}: means of {unit} from {lowest:.2} to {highest:.2}, their IQM {iqm:.2}"),
             format!("mean_return {mean:.4} stderr {error} episodes {episodes} {unit} {count}"),
-        ]
-    }
-
-    /// Its line of JSON.
-    pub(crate) fn line(&self, unit: &str) -> EvalLine {
-        let [environment, algorithm] = &self.name;
-        EvalLine::summary(environment, algorithm, unit, &self.means, self.episodes)
+        ];
+        let [environment, algorithm] = name;
+        let [mean, lowest, highest, iqm] = [mean, lowest, highest, iqm].map(finite);
+        let (over, stderr) = (unit.to_owned(), stderr.and_then(finite));
+        let line =
+            EvalLine::Summary { environment, algorithm, over, count, episodes, mean, stderr, lowest, highest, iqm };
+        (lines, line)
     }
 }
 
@@ -199,7 +195,7 @@ mod tests {
         assert_eq!(summary(&episodes[..1]).last().unwrap(), "mean_return 1.0000 stderr – episodes 1");
         let over_runs = |means: &[f64], episodes| {
             let name = ["cartpole", "ppo"].map(str::to_owned);
-            Kind { name, means: means.to_vec(), episodes }.summary("runs")
+            Kind { name, means: means.to_vec(), episodes }.summary("runs").0
         };
         assert_eq!(over_runs(&[1.0], 1)[1], "mean_return 1.0000 stderr – episodes 1 runs 1");
         assert_eq!(rows("", &episodes[..2]), "0,1,10,terminated\n1,2,10,truncated\n");

@@ -2,6 +2,7 @@
 
 use crate::files::reading;
 use crate::folder::{self, file};
+use crate::json::eval::Trained;
 use crate::outcome::Stop;
 use crate::settings::register;
 use crate::text::numbers::grouped;
@@ -46,6 +47,14 @@ impl TrainedPolicy {
     /// Its environment and its algorithm.
     pub(crate) fn kind(&self) -> [String; 2] {
         [self.evaluator.env().spec().name.clone(), self.evaluator.algorithm().to_owned()]
+    }
+
+    /// Its part of a line of JSON.
+    pub(crate) fn line(&self) -> Trained {
+        let [environment, algorithm] = self.kind();
+        let path = self.path.display().to_string();
+        let (seed, steps) = (self.evaluator.trained_seed(), self.evaluator.env_steps());
+        Trained { path, environment, algorithm, seed, steps }
     }
 
     /// `cartpole · ppo`, with its particle if one was chosen.

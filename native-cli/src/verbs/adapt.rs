@@ -4,7 +4,7 @@ use crate::folder::{self, links};
 use crate::json::adapt::{AdaptLine, Adapted};
 use crate::json::{VERSION, finite};
 use crate::machine::device::DeviceArgs;
-use crate::metrics::meta_test;
+use crate::metrics::{meta_test, number};
 use crate::outcome::Stop;
 use crate::pictures::adaptation as pictures;
 use crate::pictures::format::{Format, check_place};
@@ -193,8 +193,8 @@ fn measure(args: &AdaptArgs, mut policy: TrainedPolicy, device: &Device, sizes: 
     })?;
     write(args, &folder, FILE, meta_test::table(&episodes, sizes).as_bytes())?;
     let classes = policy.evaluator.env().spec().classes.as_ref();
-    meta_test::lines(&episodes, classes).iter().for_each(|line| say(line));
     for (name, value) in meta_test::measures(&episodes, classes) {
+        say(&format!("{name:<42}{:>12}", number(value)));
         args.json.write(&AdaptLine::Measure { name, value: finite(value) })?;
     }
     let mean = statistics::mean(&episodes.iter().map(|episode| episode.ret).collect::<Vec<_>>());
@@ -226,18 +226,8 @@ fn write(args: &AdaptArgs, folder: &Path, name: &str, bytes: &[u8]) -> Result<()
 
 /// The policy and its tasks, in lines of JSON.
 fn adapted(args: &AdaptArgs, policy: &TrainedPolicy, device: &Device, tasks: usize) -> Adapted {
-    let [environment, algorithm] = policy.kind();
-    Adapted {
-        path: policy.path.display().to_string(),
-        environment,
-        algorithm,
-        seed: policy.evaluator.trained_seed(),
-        steps: policy.evaluator.env_steps(),
-        sampled: policy.sampled,
-        tasks,
-        task_seed: args.seed,
-        device: args.device.describe(device),
-    }
+    let device = args.device.describe(device);
+    Adapted { policy: policy.line(), sampled: policy.sampled, tasks, task_seed: args.seed, device }
 }
 
 fn headline(policy: &TrainedPolicy, tasks: usize) {

@@ -114,8 +114,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Stop> {
     let streamed = out.is_none() && (format != ReportFormat::Text || args.out.is_some());
     output::reserve(streamed.then_some(Path::new("-")))?;
     output::spare_runs(out, args.force)?;
-    let metrics: Vec<String> = args.metric.iter().cloned().collect();
-    let (runs, notes) = experiments::collect(&args.folders, ENV_STEPS, &metrics)?;
+    let (runs, notes) = experiments::collect(&args.folders, ENV_STEPS, args.metric.as_slice())?;
     let all = experiments::group(runs, &args.by)?;
     let (metric, baseline) = (args.metric.as_deref(), args.baseline.as_deref());
     let resamples = usize::try_from(args.resamples).unwrap_or(usize::MAX);

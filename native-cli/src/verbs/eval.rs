@@ -145,14 +145,15 @@ pub(crate) fn run(args: &EvalArgs) -> Result<(), Stop> {
     }
     if let [one] = &all[..] {
         args.gif.as_ref().map_or(Ok(()), |path| record(args, path, one))?;
-        one.summary().iter().for_each(|line| say(line));
+        evaluation::summary(&one.episodes).iter().for_each(|line| say(line));
         return Ok(());
     }
     notes();
     let unit = if args.particle == Some(Particles::All) { "particles" } else { "runs" };
-    evaluation::kinds(&all).iter().try_for_each(|kind| {
-        kind.summary(unit).iter().for_each(|line| say(line));
-        args.json.write(&kind.line(unit))
+    evaluation::kinds(&all).into_iter().try_for_each(|kind| {
+        let (lines, line) = kind.summary(unit);
+        lines.iter().for_each(|line| say(line));
+        args.json.write(&line)
     })
 }
 

@@ -71,18 +71,19 @@ fn play(
 /// Controls of bodies that should run at a velocity or in a direction: doing nothing, and acting by chance.
 fn of_bodies(spec: &EnvSpec) -> Vec<Box<dyn Control>> {
     let ActionSpace::Box { dims } = &spec.action else { return Vec::new() };
-    vec![Box::new(Nothing { dims: dims.len() }), Box::new(Chance { dims: dims.clone() })]
+    vec![Box::new(Still { name: "doing nothing", dims: dims.len() }), Box::new(Chance { dims: dims.clone() })]
 }
 
-struct Nothing {
+/// Actions of zeros.
+struct Still {
+    name: &'static str,
     dims: usize,
 }
 
-impl Control for Nothing {
+impl Control for Still {
     fn name(&self) -> String {
-        "doing nothing".to_owned()
+        self.name.to_owned()
     }
-    fn begin(&mut self, _task: &[f64]) {}
     fn act(&mut self, _seen: Seen<'_>, _uniform: f64) -> Vec<f64> {
         vec![0.0; self.dims]
     }
@@ -97,7 +98,6 @@ impl Control for Chance {
     fn name(&self) -> String {
         "acting by chance".to_owned()
     }
-    fn begin(&mut self, _task: &[f64]) {}
     fn act(&mut self, seen: Seen<'_>, uniform: f64) -> Vec<f64> {
         let key = [(uniform * f64::from(1 << 24)) as u32, seen.step as u32];
         let number = |(i, dim): (usize, &Dim)| {
@@ -112,7 +112,7 @@ impl Control for Chance {
 fn in_plane(spec: &EnvSpec) -> Vec<Box<dyn Control>> {
     let ActionSpace::Box { dims } = &spec.action else { return Vec::new() };
     let (Some(plane), 2) = (spec.plane, dims.len()) else { return Vec::new() };
-    let still = Still { dims: dims.len() };
+    let still = Still { name: "standing still", dims: dims.len() };
     // Walls and momentum need more than the straight way.
     let straight = ["point-momentum", "point-walls"].iter().all(|name| !spec.name.starts_with(name));
     let goal = ["goal_x", "goal_y"].map(|name| spec.task.iter().position(|dim| dim.name == name));
@@ -122,20 +122,6 @@ fn in_plane(spec: &EnvSpec) -> Vec<Box<dyn Control>> {
             vec![Box::new(still), Box::new(Straight { plane, goal: [x, y], limits, target: [0.0; 2] })]
         }
         _ => vec![Box::new(still)],
-    }
-}
-
-struct Still {
-    dims: usize,
-}
-
-impl Control for Still {
-    fn name(&self) -> String {
-        "standing still".to_owned()
-    }
-    fn begin(&mut self, _task: &[f64]) {}
-    fn act(&mut self, _seen: Seen<'_>, _uniform: f64) -> Vec<f64> {
-        vec![0.0; self.dims]
     }
 }
 
