@@ -1,6 +1,5 @@
 //! Words and numbers as people read them: on a terminal, in a shell, in tables and pictures.
 
-pub(crate) mod markup;
 pub(crate) mod numbers;
 pub(crate) mod program;
 pub(crate) mod quote;
@@ -52,7 +51,7 @@ pub(crate) fn beside(name: String, width: usize, meaning: &str) -> Vec<String> {
 
 /// Lines of a row of cells, each wrapped at blanks within its width; what has no blank may be longer.
 pub(crate) fn columns(cells: &[(String, usize)]) -> Vec<String> {
-    let wrapped: Vec<Vec<String>> = cells.iter().map(|(text, width)| wrap(text, *width)).collect();
+    let wrapped: Vec<Vec<String>> = cells.iter().map(|(text, width)| wrap(text, *width, "")).collect();
     let rows = wrapped.iter().map(Vec::len).max().unwrap_or(0);
     let line = |row: usize| {
         let cell = |(lines, (_, width)): (&Vec<String>, &(String, usize))| {
@@ -63,15 +62,15 @@ pub(crate) fn columns(cells: &[(String, usize)]) -> Vec<String> {
     (0..rows).map(line).collect()
 }
 
-/// A text in lines that leave a blank at their end within `width`; blanks at its beginning stay.
-pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
-    let indent: String = text.chars().take_while(|c| *c == ' ').collect();
-    let mut lines = vec![indent];
+/// A text in lines that leave a blank at their end within `width`, those behind the first one with this indent; blanks
+/// at its beginning stay.
+pub(crate) fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
+    let mut lines: Vec<String> = vec![text.chars().take_while(|c| *c == ' ').collect()];
     let mut empty = true;
     for word in text.split_whitespace() {
         let last = lines.last().map_or(0, |line| line.chars().count());
         if !empty && last + 1 + word.chars().count() >= width {
-            lines.push(String::new());
+            lines.push(indent.to_owned());
             empty = true;
         }
         if let Some(line) = lines.last_mut() {
@@ -103,6 +102,6 @@ mod tests {
             aligned(&[row(["a", "bc", "1"]), row(["γδε", "f", "10"]), row(["g", "h", ""])], |column| column == 2);
         assert_eq!(lines, ["a    bc   1", "γδε  f   10", "g    h"]);
         assert!(aligned(&[], |_| false).is_empty());
-        assert_eq!(wrap("  a bcd ef", 8), ["  a bcd", "ef"]);
+        assert_eq!(wrap("  a bcd ef", 8, ""), ["  a bcd", "ef"]);
     }
 }

@@ -92,7 +92,7 @@ fn clip(
     Ok(captioned(images, &returns, fps, number, env.spec().dt))
 }
 
-/// Clips in words: `3 episodes, 120 steps, 0:06, slower than they happen`. A step of the environment takes `dt` seconds.
+/// Clips in words: `3 episodes, 120 steps, 0:06, slower than they happen`. `dt`: seconds of a step of the environment.
 pub(crate) fn describe(clips: &[Clip], dt: f64, fps: Option<u64>) -> String {
     let steps = |clip: &Clip| clip.frames.len() - 1;
     let all: usize = clips.iter().map(steps).sum();

@@ -2,10 +2,9 @@
 //!
 //! A method is an algorithm with its settings; the scores of its runs on all environments are what statistics are of.
 
-pub(crate) mod csv;
 pub(crate) mod document;
+pub(crate) mod figures;
 pub(crate) mod forest;
-pub(crate) mod json;
 pub(crate) mod latex;
 pub(crate) mod markdown;
 pub(crate) mod picture;

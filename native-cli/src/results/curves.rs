@@ -2,7 +2,7 @@
 
 mod numbers;
 
-use crate::curve::{self, Plot, Series, Sheet};
+use crate::curve::{self, Plot, Scores, Series, Sheet};
 use crate::metrics::ENV_STEPS;
 use crate::metrics::names::axis_title;
 use crate::outcome::Stop;
@@ -94,6 +94,12 @@ impl Curves {
     }
 }
 
+/// An experiment as a line of a plot.
+pub(crate) fn series(of: &Experiment, metric: &str, label: &str, color: usize, score: Option<Scores>) -> Series {
+    let runs = of.runs.iter().map(|run| run.curve(metric).to_vec()).collect();
+    Series { label: label.to_owned(), runs, color: Some(color), score, ..Series::default() }
+}
+
 impl CurvesRequest {
     /// Lines are means over these: with `by`, runs may differ in more than their seeds.
     fn over(&self) -> &'static str {
@@ -127,25 +133,24 @@ impl CurvesRequest {
         all: &'a [Experiment],
         notes: &mut Vec<String>,
     ) -> Result<Vec<(Option<&'a Value>, String)>, Stop> {
-        let mut found = Vec::new();
         let environments = experiments::environments(all);
-        for &env in &environments {
-            let (default, note) = experiments::returns(all, env, ["drawn", "draws"]);
-            notes.extend(note.filter(|_| self.metrics.is_empty()));
-            let default = [default.to_owned()];
-            let wanted = if self.metrics.is_empty() { &default } else { &self.metrics[..] };
-            found.extend(wanted.iter().map(|metric| (env, metric.clone())));
-        }
-        if found.len() > PANELS {
+        let (envs, metrics) = (environments.len(), self.metrics.len().max(1));
+        let panels = envs * metrics;
+        if panels > PANELS {
             let message = format!(
-                "{} environments and {} metrics would be {} panels, and a picture has {PANELS} at most",
-                environments.len(),
-                self.metrics.len().max(1),
-                found.len()
+                "{envs} environments and {metrics} metrics would be {panels} panels, and a picture has {PANELS} at most"
             );
             return Err(Stop::user(message).hint("name fewer folders or metrics"));
         }
-        Ok(found)
+        let of_env = |env| match &self.metrics[..] {
+            [] => {
+                let (default, note) = experiments::returns(all, env, ["drawn", "draws"]);
+                notes.extend(note);
+                vec![(env, default.to_owned())]
+            }
+            asked => asked.iter().map(|metric| (env, metric.clone())).collect(),
+        };
+        Ok(environments.into_iter().flat_map(of_env).collect())
     }
 
     /// The panel of a metric on an environment, with scores where its axes are those of scores.
@@ -164,12 +169,9 @@ impl CurvesRequest {
             true => tasks::task(&numbered, env, (&metric, self.metrics.is_empty()), notes),
             false => None,
         };
-        let series = |(place, line): (usize, &&Labelled<'_>)| Series {
-            label: line.label.clone(),
-            runs: line.of.runs.iter().map(|run| run.curve(&metric).to_vec()).collect(),
-            color: Some(line.color),
-            score: task.as_ref().map(|task| task.at_budget(place)),
-            ..Series::default()
+        let series = |(place, line): (usize, &&Labelled<'_>)| {
+            let score = task.as_ref().map(|task| task.at_budget(place));
+            series(line.of, &metric, &line.label, line.color, score)
         };
         let plot = Plot {
             title: if titled { experiments::env_name(env) } else { String::new() },

@@ -20,11 +20,9 @@ const TRIAL: usize = 256;
 /// The episodes that policies are to play.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evaluation {
-    /// Episodes of each policy.
     pub episodes: usize,
     /// Seed of the first states.
     pub seed: u64,
-    /// True if actions are drawn.
     pub stochastic: bool,
 }
 
@@ -53,7 +51,6 @@ impl Evaluation {
 
 /// A policy and its episodes.
 pub(crate) struct Evaluated {
-    /// The policy.
     pub policy: TrainedPolicy,
     /// At least one.
     pub episodes: Vec<Episode>,

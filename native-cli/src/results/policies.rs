@@ -15,11 +15,9 @@ use std::str::FromStr;
 
 /// A policy that was read from a snapshot.
 pub(crate) struct TrainedPolicy {
-    /// The snapshot.
     pub path: PathBuf,
     /// The particle that plays, if one was chosen.
     pub particle: Option<usize>,
-    /// The policy.
     pub evaluator: Evaluator,
     /// True if its actions are drawn, false if the most probable ones are taken.
     pub sampled: bool,
@@ -34,14 +32,14 @@ impl TrainedPolicy {
         Ok(Self { path: path.to_owned(), particle: None, evaluator, sampled })
     }
 
-    /// Makes one of its particles the one that plays.
-    pub(crate) fn choose(&mut self, particle: usize) -> Result<(), Stop> {
-        self.evaluator.choose_particle(particle).map_err(|error| {
+    /// Lets a particle of it play, if one is chosen.
+    pub(crate) fn choose(mut self, particle: Option<usize>) -> Result<Self, Stop> {
+        self.particle = particle;
+        particle.map_or(Ok(()), |particle| self.evaluator.choose_particle(particle)).map_err(|error| {
             let hint = "without --particle the best particle of a policy is played, or its only policy";
             Stop::user(format!("{}: --{error}", self.path.display())).hint(hint)
         })?;
-        self.particle = Some(particle);
-        Ok(())
+        Ok(self)
     }
 
     /// Its environment and its algorithm.
@@ -125,13 +123,13 @@ impl Particles {
     pub(crate) fn of(self, device: &Device, policies: &[PathBuf]) -> Result<Vec<(PathBuf, Option<usize>)>, Stop> {
         let mut all = Vec::with_capacity(policies.len());
         for path in policies {
-            let mut policy = TrainedPolicy::load(device, path, false)?;
+            let policy = TrainedPolicy::load(device, path, false)?;
             let indices = match self {
                 Particles::One(index) => index..index.saturating_add(1),
                 // Of an algorithm without particles there is no first one either.
                 Particles::All => 0..policy.evaluator.particles().max(1),
             };
-            policy.choose(indices.start)?;
+            policy.choose(Some(indices.start))?;
             all.extend(indices.map(|index| (path.clone(), Some(index))));
         }
         Ok(all)

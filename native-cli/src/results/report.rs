@@ -1,7 +1,8 @@
 //! A report: what there is to tell of some runs, on one page that needs no other file.
 //!
-//! Its sections are in files of their own. Whatever comes from a run folder is escaped ([`crate::text::markup`]), and
-//! the page's own policy lets it load nothing: no script, no picture, no font.
+//! Its sections are in files of their own. Whatever comes from a run folder is quoted
+//! ([`markup`](crate::text::quote::markup)), and the page's own policy lets it load nothing: no script, no picture, no
+//! font.
 
 mod compared;
 mod curves;

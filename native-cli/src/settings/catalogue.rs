@@ -95,13 +95,13 @@ pub(crate) fn settings(def: &AlgorithmDef) -> Vec<String> {
         let room = WIDTH - 36;
         let head = format!("  {:<23} {default:<9} ", doc.key);
         let longer = head.chars().count().saturating_sub(WIDTH - room);
-        let mut meaning = wrap(&format!("{:longer$}{}", "", doc.meaning), room + 1);
+        let mut meaning = wrap(&format!("{:longer$}{}", "", doc.meaning), room + 1, "");
         match meaning.last_mut() {
             Some(line) if line.chars().count() + 1 + range.chars().count() <= room => {
                 line.push(' ');
                 line.push_str(&range);
             }
-            _ => meaning.extend(wrap(&range, room + 1)),
+            _ => meaning.extend(wrap(&range, room + 1, "")),
         }
         for (i, line) in meaning.iter().enumerate() {
             out.push(if i == 0 { format!("{head}{}", line.trim_start()) } else { format!("{:36}{line}", "") });

@@ -21,14 +21,14 @@ use crate::ranks;
 use crate::ranks::message::{Job, JobEnd};
 use crate::studies::jobs;
 use crate::studies::study::arguments::Machine;
-use crate::studies::study::{check_descriptors, check_links, settle};
+use crate::studies::study::{check_folders, settle};
 use crate::terminal::output::say;
 use crate::terminal::signals;
 use crate::text::numbers::grouped;
 use crate::text::quote::shell_quote;
 use file::SweepFile;
 use halving::{ranked, survivors};
-use score::{Score, Scorer};
+use score::Score;
 use stacks::{StackEnd, TrialStack};
 use std::path::PathBuf;
 use trial::{Trial, trials};
@@ -38,13 +38,13 @@ const LOCK: &str = "sweep.lock";
 /// The files of a sweep beside its trials.
 const FILES: [&str; 4] = ["sweep.toml", "trials.csv", "sweep.svg", LOCK];
 
-/// A sweep: its trials, and by which score they are compared.
+/// A sweep: its trials, and the metric by which they are compared.
 #[derive(Debug)]
 pub(crate) struct Sweep {
     file: SweepFile,
     /// Its trials, at least one.
     pub trials: Vec<Trial>,
-    scorer: Scorer,
+    metric: String,
     /// The folder of their folders.
     pub out: PathBuf,
 }
@@ -62,8 +62,8 @@ impl Sweep {
     /// The sweep of a file, with the folders of its trials below `out`; `metric` goes before that of the file.
     pub(crate) fn resolve(file: SweepFile, out: PathBuf, metric: Option<String>) -> Result<Self, Stop> {
         let trials = trials(&file, &file.pair()?, &out)?;
-        let scorer = Scorer::of(metric.or(file.metric.clone()), &trials)?;
-        Ok(Self { file, trials, scorer, out })
+        let metric = score::metric(metric.or(file.metric.clone()), &trials)?;
+        Ok(Self { file, trials, metric, out })
     }
 
     /// Takes the folder, so that an equal command does not train meanwhile, and finds out how far trials have come.
@@ -71,8 +71,7 @@ impl Sweep {
         trial::check_rungs(&self.file, &self.trials)?;
         FILES.iter().try_for_each(|name| links::check_unnamed(&self.out.join(name)))?;
         let parts = || self.trials.iter().map(|trial| &trial.part);
-        check_links(parts(), &self.out)?;
-        check_descriptors(parts())?;
+        check_folders(parts(), &self.out)?;
         make_folder(&self.out)?;
         let lock = Lock::take(&self.out.join(LOCK), &self.out)?;
         settle(parts())?;
@@ -102,7 +101,7 @@ impl Sweep {
                 say(&format!("rung {} of {}: {trials} trials up to {steps} steps", number + 1, rungs.len()));
             }
             let end = self.train_to(*rung, &alive, (machine, apart), &mut scores)?;
-            score::take(&self.scorer, &self.trials, &alive, (rungs.len() > 1).then_some(*rung), &mut scores)?;
+            score::take(&self.metric, &self.trials, &alive, (rungs.len() > 1).then_some(*rung), &mut scores)?;
             if end == SweepEnd::Stopped {
                 return Ok((end, scores));
             }

@@ -4,7 +4,7 @@ use crate::metrics::ENV_STEPS;
 use crate::outcome::Stop;
 use crate::pictures::format::{Format, expect_extension};
 use crate::results::comparison::document::Document;
-use crate::results::comparison::{Comparison, csv, json, latex, markdown, picture, text};
+use crate::results::comparison::{Comparison, figures, latex, markdown, picture, text};
 use crate::results::experiments;
 use crate::settings::parse;
 use crate::terminal::output::{self, say};
@@ -124,9 +124,9 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Stop> {
     let bytes = match format {
         ReportFormat::Text => (lines().join("\n") + "\n").into_bytes(),
         ReportFormat::Markdown => markdown::markdown(&document).into_bytes(),
-        ReportFormat::Csv => csv::csv(&comparison).into_bytes(),
+        ReportFormat::Csv => figures::csv(&comparison).into_bytes(),
         ReportFormat::Latex => latex::latex(&document).into_bytes(),
-        ReportFormat::Json => json::json_lines(&comparison)?.into_bytes(),
+        ReportFormat::Json => figures::json(&comparison)?.into_bytes(),
         ReportFormat::Svg => picture::draw(&comparison)?.encode(Format::Svg)?,
         ReportFormat::Png => picture::draw(&comparison)?.encode(Format::Png)?,
     };

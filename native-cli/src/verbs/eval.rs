@@ -108,32 +108,23 @@ pub(crate) fn run(args: &EvalArgs) -> Result<(), Stop> {
     let episodes = usize::try_from(args.episodes.unwrap_or(EPISODES)).unwrap_or(usize::MAX);
     let evaluation = Evaluation { episodes, seed: args.seed, stochastic: args.stochastic };
     let (device, why) = args.device.open_for(&mut |device| evaluation.time(device, &runs[0]))?;
-    let played = match args.particle {
-        Some(particles) => particles.of(&device, &runs)?,
-        None => runs.iter().map(|run| (run.clone(), None)).collect(),
-    };
-    if args.gif.is_some() && played.len() > 1 {
-        let message = format!("--gif records one policy, and these are {} particles", played.len());
-        return Err(Stop::user(message).hint("name one by its number: --particle 0"));
-    }
-    let device_name = args.device.describe(&device);
-    args.json.write(&EvalLine::Evaluation {
-        version: VERSION,
-        episodes,
-        seed: args.seed,
-        device: device_name.clone(),
-    })?;
+    let players = players(args, &device, &runs)?;
+    let on = args.device.describe(&device);
+    args.json.write(&EvalLine::Evaluation { version: VERSION, episodes, seed: args.seed, device: on.clone() })?;
     let which = if args.best { None } else { policies::note_best(&runs, &args.runs) };
     args.json.write_notes(why.iter().chain(&which))?;
     let notes = || which.iter().chain(&why).for_each(|line| say(line));
-    let mut all = Vec::with_capacity(played.len());
-    for (path, particle) in &played {
-        let one = evaluation.play(&device, policy(args, &device, path, *particle)?)?;
-        if played.len() > 1 {
+    let mut all = Vec::with_capacity(players.len());
+    for (path, particle) in &players {
+        let policy = TrainedPolicy::load(&device, path, args.stochastic)?.choose(*particle)?;
+        // What cannot be drawn is said before the work.
+        args.gif.as_ref().map_or(Ok(()), |_| recording::check(&policy.evaluator))?;
+        let one = evaluation.play(&device, policy)?;
+        if players.len() > 1 {
             say(&one.result());
         } else {
             let (name, training, actions) = (one.policy.name(), one.policy.training(), one.policy.actions());
-            say(&format!("{name} · {training} · {actions} · {device_name} · {}", path.display()));
+            say(&format!("{name} · {training} · {actions} · {on} · {}", path.display()));
             notes();
         }
         args.json.write(&one.line())?;
@@ -150,11 +141,11 @@ pub(crate) fn run(args: &EvalArgs) -> Result<(), Stop> {
     }
     notes();
     let unit = if args.particle == Some(Particles::All) { "particles" } else { "runs" };
-    evaluation::kinds(&all).into_iter().try_for_each(|kind| {
-        let (lines, line) = kind.summary(unit);
+    for (lines, line) in evaluation::kinds(&all).into_iter().map(|kind| kind.summary(unit)) {
         lines.iter().for_each(|line| say(line));
-        args.json.write(&line)
-    })
+        args.json.write(&line)?;
+    }
+    Ok(())
 }
 
 /// Checks that files can be written by their names, and keeps standard output free for the one that takes it.
@@ -170,17 +161,15 @@ fn check_files(args: &EvalArgs) -> Result<(), Stop> {
     output::spare_runs(files(), args.force)
 }
 
-/// The policy that is to play.
-fn policy(args: &EvalArgs, device: &Device, path: &Path, particle: Option<usize>) -> Result<TrainedPolicy, Stop> {
-    let mut policy = TrainedPolicy::load(device, path, args.stochastic)?;
-    if let Some(particle) = particle {
-        policy.choose(particle)?;
+/// The policies that are to play, each with its particle if some are named.
+fn players(args: &EvalArgs, device: &Device, runs: &[PathBuf]) -> Result<Vec<(PathBuf, Option<usize>)>, Stop> {
+    let Some(particles) = args.particle else { return Ok(runs.iter().map(|run| (run.clone(), None)).collect()) };
+    let players = particles.of(device, runs)?;
+    if args.gif.is_some() && players.len() > 1 {
+        let message = format!("--gif records one policy, and these are {} particles", players.len());
+        return Err(Stop::user(message).hint("name one by its number: --particle 0"));
     }
-    // What cannot be drawn is said before the work.
-    if args.gif.is_some() {
-        recording::check(&policy.evaluator)?;
-    }
-    Ok(policy)
+    Ok(players)
 }
 
 /// Writes a recording of the first episodes.

@@ -1,14 +1,13 @@
 //! `quickstudy export`: a run as one file, or its policy as an ONNX model.
 
-use crate::folder::{self, file, segments};
+use crate::folder;
 use crate::onnx::model;
 use crate::outcome::{EXISTS, Stop};
 use crate::pictures::format::{check_place, expect_extension};
 use crate::results::policies::TrainedPolicy;
-use crate::settings::register;
 use crate::terminal::output::{self, say};
+use crate::training::joined_snapshot;
 use quickstudy_core::algo::Family;
-use quickstudy_core::train::{self, Saved};
 use quickstudy_core::{Device, in_bytes};
 use std::path::PathBuf;
 
@@ -76,7 +75,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<(), Stop> {
     }
     output::spare_runs([&*args.out], args.force)?;
     let bytes = match format {
-        ExportFormat::Safetensors => exported(args)?,
+        ExportFormat::Safetensors => joined_snapshot::read(&args.folder)?,
         ExportFormat::Onnx => modelled(args)?,
     };
     output::write(&args.out, &bytes)?;
@@ -109,8 +108,7 @@ fn format(args: &ExportArgs) -> Result<ExportFormat, Stop> {
 /// The policy as a model.
 fn modelled(args: &ExportArgs) -> Result<Vec<u8>, Stop> {
     let path = folder::policy(&args.folder, args.last, args.best)?;
-    let mut policy = TrainedPolicy::load(&Device::cpu(1), &path, false)?;
-    args.particle.map_or(Ok(()), |particle| policy.choose(particle))?;
+    let policy = TrainedPolicy::load(&Device::cpu(1), &path, false)?.choose(args.particle)?;
     let networks = pollster::block_on(policy.evaluator.networks());
     let networks = networks.map_err(|error| Stop::from(error).about(path.display()))?;
     match policy.evaluator.family() {
@@ -119,25 +117,4 @@ fn modelled(args: &ExportArgs) -> Result<Vec<u8>, Stop> {
         Family::SingleTask | Family::Memory => {}
     }
     Ok(model::bytes(&policy.evaluator, &networks))
-}
-
-/// Everything that the run needs to go on.
-fn exported(args: &ExportArgs) -> Result<Vec<u8>, Stop> {
-    /// Snapshots of a run that goes on may follow each other quickly.
-    const TRIES: usize = 20;
-    let mut tries = 0;
-    loop {
-        let file = folder::read_snapshot(&args.folder, file::LAST)?;
-        let read = |name: &str, bytes: u64| segments::read(&args.folder, name, bytes);
-        let error = match train::joined(register::own(), Saved::in_parts(&file, &read)) {
-            Ok(bytes) => return Ok(bytes),
-            Err(error) => error,
-        };
-        // A run that goes on deletes segments once another snapshot has taken the place of this one.
-        tries += 1;
-        if tries < TRIES && folder::read_snapshot(&args.folder, file::LAST)? != file {
-            continue;
-        }
-        return Err(Stop::from(error).about(args.folder.join(file::LAST).display()));
-    }
 }

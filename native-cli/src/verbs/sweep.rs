@@ -65,13 +65,7 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "N", value_parser = parse::count, allow_negative_numbers = true)]
     pub steps: Option<u64>,
     /// Iterations of each seed, in place of --steps
-    #[arg(
-        long,
-        value_name = "N",
-        value_parser = parse::count,
-        allow_negative_numbers = true,
-        conflicts_with = "steps"
-    )]
+    #[arg(long, value_name = "N", value_parser = parse::count, allow_negative_numbers = true, conflicts_with = "steps")]
     pub iterations: Option<u64>,
     /// A setting of all trials, gamma=0.9, or the values of one that is tried, gamma=0.9,0.98,0.99; repeatable
     #[arg(long = "set", value_name = "KEY=VALUES")]
@@ -124,7 +118,10 @@ pub(crate) fn run(args: &SweepArgs) -> Result<(), Stop> {
     drop(ticker);
     output::say_line(&results::first_line(&sweep));
     if args.list {
-        list(&sweep);
+        for trial in &sweep.trials {
+            say(&format!("{}  {}", trial.name, shown(&trial.tried)));
+            output::say_line(&results::line(trial, &Score::default()));
+        }
         return Ok(());
     }
     signals::install();
@@ -164,11 +161,4 @@ fn file(args: &SweepArgs) -> Result<(SweepFile, Option<String>), Stop> {
 fn default_out(file: Option<&Path>) -> PathBuf {
     let stem = file.and_then(Path::file_stem).filter(|stem| !stem.is_empty());
     Path::new("runs").join(stem.unwrap_or("sweep".as_ref()))
-}
-
-fn list(sweep: &Sweep) {
-    for trial in &sweep.trials {
-        say(&format!("{}  {}", trial.name, shown(&trial.tried)));
-        output::say_line(&results::line(trial, &Score::default()));
-    }
 }

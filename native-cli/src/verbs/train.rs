@@ -48,7 +48,7 @@ pub(crate) fn help(arguments: &[OsString]) -> String {
         Some(_) => format!("Other algorithms: {others}"),
         None => format!("Algorithms: {others}"),
     };
-    let of_others = wrap(&of_others, 81).join("\n");
+    let of_others = wrap(&of_others, 81, "").join("\n");
     format!("{table}\n\n{of_others}\nTheir settings: `quickstudy train promp --help`, for example\n\n{EXAMPLES}")
 }
 

@@ -8,8 +8,8 @@ use crate::outcome::Stop;
 use crate::pictures::sheet::{Frame, Sheet};
 use crate::results::comparison::task::Measured;
 use crate::settings::register;
-use crate::text::markup::escaped;
 use crate::text::numbers::short_count;
+use crate::text::quote::markup;
 use quickstudy_core::Device;
 use quickstudy_core::env::Scene;
 use quickstudy_core::host::EnvPlace;
@@ -88,7 +88,7 @@ fn play(run: &Measured) -> Result<FilmedEpisode, Stop> {
 /// A strip for each episode.
 pub(super) fn section(films: &[Filmstrip]) -> String {
     let strip = |(i, film): (usize, &Filmstrip)| {
-        let head = format!("<h3>{}{}</h3>\n", page::key(film.method), escaped(&film.experiment));
+        let head = format!("<h3>{}{}</h3>\n", page::key(film.method), markup(&film.experiment));
         let body = match &film.played {
             Ok(played) => {
                 let picture = |(step, scene): &(usize, Scene)| {
@@ -97,9 +97,9 @@ pub(super) fn section(films: &[Filmstrip]) -> String {
                     format!("<figure>{drawn}<figcaption>step {step}</figcaption></figure>\n")
                 };
                 let pictures: String = played.moments.iter().map(picture).collect();
-                format!("<p>{}</p>\n<div class=\"film\">\n{pictures}</div>\n", escaped(&played.what))
+                format!("<p>{}</p>\n<div class=\"film\">\n{pictures}</div>\n", markup(&played.what))
             }
-            Err(why) => format!("<p class=\"none\">No picture: {}</p>\n", escaped(why)),
+            Err(why) => format!("<p class=\"none\">No picture: {}</p>\n", markup(why)),
         };
         format!("<div class=\"strip\">\n{head}{body}</div>\n")
     };

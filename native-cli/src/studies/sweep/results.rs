@@ -1,6 +1,6 @@
 //! Results of a sweep: a table, a picture, a file, and lines of JSON.
 
-use super::score::{Score, Scorer};
+use super::score::Score;
 use super::trial::Trial;
 use super::{Sweep, coordinates};
 use crate::json;
@@ -23,7 +23,7 @@ pub(crate) fn first_line(sweep: &Sweep) -> SweepLine {
         environment: setup.env.spec().name.clone(),
         trials: sweep.trials.len(),
         folder: sweep.out.display().to_string(),
-        metric: sweep.scorer.metric.clone(),
+        metric: sweep.metric.clone(),
     }
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn line(trial: &Trial, score: &Score) -> SweepLine {
 /// Trials in parallel coordinates.
 pub(crate) fn picture(sweep: &Sweep, scores: &[Score]) -> Sheet {
     let title = format!("{} · {} trials", sweep.trials[0].part.name(), sweep.trials.len());
-    coordinates::draw(&title, &sweep.scorer.metric, &sweep.trials, scores, sweep.file.goal)
+    coordinates::draw(&title, &sweep.metric, &sweep.trials, scores, sweep.file.goal)
 }
 
 /// Headings: the trial and its settings, then these.
@@ -61,7 +61,7 @@ fn head(sweep: &Sweep, behind: &[&str]) -> Vec<String> {
 pub(crate) fn csv(sweep: &Sweep, scores: &[Score]) -> String {
     let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let mut rows = vec![head(sweep, &["steps", "seeds", &sweep.scorer.metric, "low", "high", "failed"])];
+    let mut rows = vec![head(sweep, &["steps", "seeds", &sweep.metric, "low", "high", "failed"])];
     for (trial, score) in sweep.trials.iter().zip(scores) {
         let interval = score.interval();
         let mut row = vec![trial.name.clone()];
@@ -76,7 +76,7 @@ pub(crate) fn csv(sweep: &Sweep, scores: &[Score]) -> String {
 
 /// Lines of the table, the best trial first.
 pub(crate) fn table(sweep: &Sweep, scores: &[Score], ranked: &[usize]) -> Vec<String> {
-    let mut rows = vec![head(sweep, &["steps", &sweep.scorer.metric, "95 % interval"])];
+    let mut rows = vec![head(sweep, &["steps", &sweep.metric, "95 % interval"])];
     for number in ranked {
         let (trial, score) = (&sweep.trials[*number], &scores[*number]);
         let mut row = vec![trial.name.clone()];
@@ -92,12 +92,12 @@ pub(crate) fn table(sweep: &Sweep, scores: &[Score], ranked: &[usize]) -> Vec<St
         rows.push(row);
     }
     let mut lines = aligned(&rows, |_| true);
-    lines.extend(budgets(scores, &sweep.scorer));
+    lines.extend(budgets(scores, &sweep.metric));
     lines
 }
 
 /// The scores in words; with rungs of several budgets one line for each.
-fn budgets(scores: &[Score], scorer: &Scorer) -> Vec<String> {
+fn budgets(scores: &[Score], metric: &str) -> Vec<String> {
     let mut all: Vec<f64> = scores.iter().filter(|one| one.value().is_some()).map(|one| one.at.budget).collect();
     all.sort_by(f64::total_cmp);
     all.dedup();
@@ -105,7 +105,7 @@ fn budgets(scores: &[Score], scorer: &Scorer) -> Vec<String> {
     let line = |budget: f64| {
         let count = scores.iter().filter(|one| one.value().is_some() && one.at.budget == budget).count();
         let of = if several { format!(" of {count} trials") } else { String::new() };
-        format!("score{of}: {}", phrase(&scorer.metric, budget))
+        format!("score{of}: {}", phrase(metric, budget))
     };
     all.into_iter().map(line).collect()
 }

@@ -1,35 +1,39 @@
-//! A comparison as one table of numbers, a row for each.
+//! A comparison in numbers: as one table of CSV, and as lines of JSON.
 
 use super::Comparison;
+use super::references::Reference;
 use super::suite::{Suite, Summary};
+use crate::json::compare::{CompareLine, FigureLine};
+use crate::json::{VERSION, ends, finite, note_line, text};
+use crate::outcome::Stop;
 use crate::statistics::bootstrap::Estimate;
 use crate::text::quote::csv_cell;
 
 /// A number of a comparison.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Figure {
+struct Figure {
     /// `aggregate`, `improvement`, `profile` or `efficiency`.
-    pub kind: &'static str,
+    kind: &'static str,
     /// `normalised`, or `raw` for scores as they are.
-    pub scale: &'static str,
+    scale: &'static str,
     /// The environments.
-    pub tasks: Vec<usize>,
+    tasks: Vec<usize>,
     /// The method.
-    pub experiment: String,
+    experiment: String,
     /// The method that it is compared with; empty without one.
-    pub over: String,
+    over: String,
     /// The statistic that the value and the interval are of.
-    pub statistic: &'static str,
+    statistic: &'static str,
     /// The threshold of a profile; of efficiency the steps, or the share of the budget for normalised scores.
-    pub at: Option<f64>,
+    at: Option<f64>,
     /// Runs of the method, added up over environments.
-    pub runs: usize,
+    runs: usize,
     /// The number, with its interval.
-    pub value: Estimate,
+    value: Estimate,
 }
 
 /// All numbers of a comparison.
-pub(crate) fn figures(comparison: &Comparison) -> Vec<Figure> {
+fn figures(comparison: &Comparison) -> Vec<Figure> {
     let mut all = Vec::new();
     for suite in &comparison.suites {
         all.extend(suite.results.iter().flat_map(|result| of_method(comparison, suite, result)));
@@ -76,7 +80,7 @@ fn of_method(comparison: &Comparison, suite: &Suite, result: &Summary) -> Vec<Fi
     aggregates.chain(profile).chain(curve).collect()
 }
 
-/// The text of a CSV file.
+/// A CSV file with a row for each number.
 pub(crate) fn csv(comparison: &Comparison) -> String {
     let mut out = "kind,scale,environments,experiment,over,statistic,at,runs,value,low,high\n".to_owned();
     for one in figures(comparison) {
@@ -98,4 +102,72 @@ pub(crate) fn csv(comparison: &Comparison) -> String {
         out += &(cells.join(",") + "\n");
     }
     out
+}
+
+/// Lines of JSON: environments, runs and all numbers.
+pub(crate) fn json(comparison: &Comparison) -> Result<String, Stop> {
+    let first = CompareLine::Comparison {
+        version: VERSION,
+        experiments: comparison.methods.clone(),
+        environments: comparison.tasks.iter().map(|task| task.name.clone()).collect(),
+        baseline: comparison.baseline.map(|method| comparison.methods[method].clone()),
+        confidence: 0.95,
+        resamples: comparison.resamples,
+    };
+    let figures = figures(comparison).into_iter().map(|one| figure(comparison, one));
+    let lines = std::iter::once(first).chain(environments(comparison)).chain(runs(comparison)).chain(figures);
+    let notes = comparison.notes.iter().map(|note| text(&note_line(note)));
+    lines.map(|line| text(&line)).chain(notes).collect()
+}
+
+fn environments(comparison: &Comparison) -> impl Iterator<Item = CompareLine> {
+    comparison.tasks.iter().map(|task| CompareLine::Environment {
+        environment: task.name.clone(),
+        metric: task.metric.clone(),
+        steps: finite(task.budget.steps),
+        longest: finite(task.budget.longest),
+        random: task.reference.map(|known| known.random),
+        random_origin: task.reference.map(|_| Reference::RANDOM.to_owned()),
+        reference: task.reference.map(|known| known.published),
+        reference_origin: task.reference.map(|known| known.origin()),
+    })
+}
+
+fn runs(comparison: &Comparison) -> Vec<CompareLine> {
+    let mut lines = Vec::new();
+    for task in &comparison.tasks {
+        for (method, run) in task.runs.iter().enumerate().flat_map(|(m, runs)| runs.iter().map(move |run| (m, run))) {
+            lines.push(CompareLine::Run {
+                environment: task.name.clone(),
+                experiment: comparison.methods[method].clone(),
+                folder: run.folder.display().to_string(),
+                seed: run.seed.as_ref().and_then(toml::Value::as_integer),
+                steps: finite(run.steps),
+                score: finite(run.score),
+                normalised: task.reference.and_then(|known| finite(known.normalise(run.score))),
+            });
+        }
+    }
+    lines
+}
+
+fn figure(comparison: &Comparison, one: Figure) -> CompareLine {
+    let [low, high] = ends(one.value.interval);
+    let figure = FigureLine {
+        scale: one.scale.to_owned(),
+        environments: one.tasks.iter().map(|task| comparison.tasks[*task].name.clone()).collect(),
+        experiment: one.experiment,
+        statistic: one.statistic.to_owned(),
+        runs: one.runs,
+        value: finite(one.value.value),
+        low,
+        high,
+    };
+    let at = one.at.and_then(finite);
+    match one.kind {
+        "profile" => CompareLine::Profile { figure, at },
+        "efficiency" => CompareLine::Efficiency { figure, at },
+        "improvement" => CompareLine::Improvement { figure, over: one.over },
+        _ => CompareLine::Aggregate { figure },
+    }
 }
