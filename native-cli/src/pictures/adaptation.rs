@@ -6,10 +6,9 @@ mod paths;
 use crate::pictures::sheet::{Anchor, GRID, INK, QUIET, Sheet, Style, ticks};
 use crate::statistics;
 use crate::text::numbers::{alike, plural, tick_labels};
-use distances::distances;
-use paths::paths;
+pub(crate) use distances::distances;
+pub(crate) use paths::paths;
 use quickstudy_core::env::{Color, EnvSpec};
-use quickstudy_core::host::EnvPlace;
 use quickstudy_core::train::{Adaptation, StageUnit};
 use std::collections::BTreeSet;
 
@@ -23,19 +22,6 @@ const PANELS: usize = 12;
 const PANEL: f32 = 200.0;
 /// From one panel to the next.
 const GAP: f32 = 16.0;
-
-/// The names of the pictures.
-pub(crate) const NAMES: [&str; 2] = ["adapt", "paths"];
-
-/// The pictures, each with its name: of returns, and of paths where the agent moves in a plane or along a line.
-pub(crate) fn draw(title: &str, place: &EnvPlace, adaptation: &Adaptation) -> Vec<(&'static str, Sheet)> {
-    let returns = returns(title, place.spec(), adaptation);
-    // Of environments of the host nobody knows the states.
-    let env = place.device().ok();
-    let along = env.and_then(|env| distances(title, env.spec(), adaptation));
-    let paths = along.or_else(|| paths(title, env?, adaptation));
-    NAMES.into_iter().zip([Some(returns), paths]).filter_map(|(name, sheet)| Some((name, sheet?))).collect()
-}
 
 /// The label of the horizontal axis.
 fn axis(unit: StageUnit) -> String {
@@ -95,7 +81,7 @@ fn shows_tasks(spec: &EnvSpec, means: &[Vec<f64>], unit: StageUnit) -> bool {
 
 /// Mean return of each stage over tasks with its 95 % interval, and each task as a thin line where that tells
 /// something.
-fn returns(title: &str, spec: &EnvSpec, adaptation: &Adaptation) -> Sheet {
+pub(crate) fn returns(title: &str, spec: &EnvSpec, adaptation: &Adaptation) -> Sheet {
     let means: Vec<Vec<f64>> = adaptation.stages.iter().map(|stage| stage.task_means()).collect();
     let tasks = shows_tasks(spec, &means, adaptation.unit);
     let mean: Vec<f64> = means.iter().map(|stage| statistics::mean(stage)).collect();

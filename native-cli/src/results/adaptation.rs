@@ -1,11 +1,12 @@
-//! Adaptations of policies to tasks: their returns by stage, as lines for people and of JSON, and as tables.
+//! Adaptations of policies to tasks: their returns by stage, as lines for people and of JSON, tables and pictures.
 
 pub(crate) mod controls;
 
 use crate::json::adapt::{AdaptLine, Returns};
 use crate::json::finite;
 use crate::metrics::number;
-use crate::pictures::adaptation::stage_name;
+use crate::pictures::adaptation::{distances, paths, returns, stage_name};
+use crate::pictures::sheet::Sheet;
 use crate::statistics;
 use quickstudy_core::env::Classes;
 use quickstudy_core::host::EnvPlace;
@@ -108,6 +109,19 @@ fn interval(returns: &Returns, digits: usize) -> String {
 fn success(rate: Option<f64>, at_end: Option<f64>) -> String {
     let part = |rate: Option<f64>, what: &str| rate.map(|rate| format!("{what} {:.0} %", 100.0 * rate));
     part(rate, "   success").unwrap_or_default() + &part(at_end, ", at the end").unwrap_or_default()
+}
+
+/// The names of the pictures.
+pub(crate) const PICTURES: [&str; 2] = ["adapt", "paths"];
+
+/// The pictures, each with its name: returns, and paths where the agent moves in a plane or along a line.
+pub(crate) fn pictures(title: &str, place: &EnvPlace, adaptation: &Adaptation) -> Vec<(&'static str, Sheet)> {
+    let returns = returns(title, place.spec(), adaptation);
+    // Of environments of the host nobody knows the states.
+    let env = place.device().ok();
+    let along = env.and_then(|env| distances(title, env.spec(), adaptation));
+    let paths = along.or_else(|| paths(title, env?, adaptation));
+    PICTURES.into_iter().zip([Some(returns), paths]).filter_map(|(name, sheet)| Some((name, sheet?))).collect()
 }
 
 /// One row per task, stage and rollout.

@@ -26,7 +26,7 @@ use task::Task;
 pub(crate) struct Comparison {
     /// Labels of the methods.
     pub methods: Vec<String>,
-    /// For each experiment its method.
+    /// For each experiment the number of its method, which is that of its colour.
     pub places: Vec<usize>,
     /// The environments, with all runs that count.
     pub tasks: Vec<Task>,

@@ -6,7 +6,7 @@ use crate::json::{VERSION, finite};
 use crate::machine::device::DeviceArgs;
 use crate::metrics::{meta_test, number};
 use crate::outcome::Stop;
-use crate::pictures::adaptation as pictures;
+use crate::pictures::adaptation::rollouts;
 use crate::pictures::format::{Format, check_place};
 use crate::results::adaptation::{self, controls};
 use crate::results::policies::TrainedPolicy;
@@ -131,21 +131,21 @@ fn adapt(args: &AdaptArgs, policy: &TrainedPolicy, device: &Device) -> Result<()
     let picture = |name: &str| format!("{name}.{}", args.format.extension());
     let tables = TABLES.map(str::to_owned).into_iter().take(1 + usize::from(args.steps));
     // Places are checked before the work and not after it.
-    let folder = folder(args, pictures::NAMES.map(picture).into_iter().chain(tables))?;
+    let folder = folder(args, adaptation::PICTURES.map(picture).into_iter().chain(tables))?;
     let adaptation = pollster::block_on(policy.evaluator.adapt(test)).map_err(by_flag)?;
     headline(policy, adaptation.tasks.len());
     args.json.write(&AdaptLine::Adaptation {
         version: VERSION,
         policy: adapted(args, policy, device, adaptation.tasks.len()),
         unit: adaptation::unit_name(adaptation.unit).to_owned(),
-        rollouts: pictures::rollouts(&adaptation),
+        rollouts: rollouts(&adaptation),
     })?;
     let env = policy.evaluator.env();
     write(args, &folder, TABLES[0], adaptation::table(&adaptation).as_bytes())?;
     if args.steps {
         write(args, &folder, TABLES[1], adaptation::steps(env, &adaptation).as_bytes())?;
     }
-    for (name, sheet) in pictures::draw(&policy.name(), env, &adaptation) {
+    for (name, sheet) in adaptation::pictures(&policy.name(), env, &adaptation) {
         write(args, &folder, &picture(name), &sheet.encode(args.format)?)?;
     }
     let controls = env.device().ok().map(|env| controls::beside(env, &adaptation, args.seed)).transpose()?;

@@ -78,17 +78,15 @@ pub(crate) fn run(args: &PlotArgs) -> Result<(), Stop> {
     let format = Format::of("--out", &out)?;
     args.json.reserve(args.out.as_deref())?;
     output::spare_runs([&*out], args.force)?;
-    let curves = Curves::read(
-        &args.folders,
-        CurvesRequest {
-            metrics: once(&args.metrics),
-            x: args.x.clone(),
-            log_x: args.log_x,
-            smooth: args.smooth,
-            by: once(&args.by),
-            labels: args.labels.clone(),
-        },
-    )?;
+    let request = CurvesRequest {
+        metrics: once(&args.metrics),
+        x: args.x.clone(),
+        log_x: args.log_x,
+        smooth: args.smooth,
+        by: once(&args.by),
+        labels: args.labels.clone(),
+    };
+    let curves = Curves::read(&args.folders, request)?;
     output::write(&out, &curves.sheet()?.encode(format)?)?;
     curves.notes.iter().chain(&curves.table()).for_each(|line| say(line));
     output::say_written(&out, "");

@@ -13,7 +13,7 @@ const LABELS: f32 = 44.0;
 
 /// The distance over time of the first rollout of some tasks, before adaptation and after it, beside what is asked for;
 /// none if the environment has no [`course`](EnvSpec::course).
-pub(super) fn distances(title: &str, spec: &EnvSpec, adaptation: &Adaptation) -> Option<Sheet> {
+pub(crate) fn distances(title: &str, spec: &EnvSpec, adaptation: &Adaptation) -> Option<Sheet> {
     let place = spec.course?;
     let (first, last) = (adaptation.stages.first()?, adaptation.stages.last()?);
     let count = adaptation.tasks.len().min(PANELS);

@@ -11,7 +11,7 @@ use quickstudy_core::train::{Adaptation, AdaptationStage, PathStep, StageUnit};
 const WIDEST: f32 = 4.0;
 
 /// The first rollout of some tasks, before adaptation and after it; none if the environment has no plane.
-pub(super) fn paths(title: &str, env: &EnvDef, adaptation: &Adaptation) -> Option<Sheet> {
+pub(crate) fn paths(title: &str, env: &EnvDef, adaptation: &Adaptation) -> Option<Sheet> {
     let [px, py] = env.spec().plane?;
     let (first, last) = (adaptation.stages.first()?, adaptation.stages.last()?);
     let count = adaptation.tasks.len().min(PANELS);

@@ -12,14 +12,9 @@ pub(super) struct Compared<'a> {
 }
 
 impl Compared<'_> {
-    /// The number of an experiment's method, which is that of its colour.
-    pub(super) fn place(&self, experiment: usize) -> usize {
-        self.comparison.places[experiment]
-    }
-
     /// The name of an experiment, with its environment where there are several.
     pub(super) fn name(&self, experiment: usize) -> String {
-        let label = &self.comparison.methods[self.place(experiment)];
+        let label = &self.comparison.methods[self.comparison.places[experiment]];
         let env = self.all[experiment].env().map(experiments::show);
         match env.filter(|env| experiments::environments(self.all).len() > 1 && env != label) {
             Some(env) => format!("{label} on {env}"),

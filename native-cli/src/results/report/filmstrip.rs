@@ -44,7 +44,7 @@ struct FilmedEpisode {
 pub(super) fn films(report: &Compared<'_>) -> Vec<Filmstrip> {
     let film = |i: usize| Filmstrip {
         experiment: report.name(i),
-        method: report.place(i),
+        method: report.comparison.places[i],
         played: median(report, i)
             .ok_or_else(|| "no run of it has a score".to_owned())
             .and_then(|run| play(run).map_err(|stop| stop.message)),
@@ -56,7 +56,7 @@ pub(super) fn films(report: &Compared<'_>) -> Vec<Filmstrip> {
 fn median<'a>(report: &'a Compared<'_>, experiment: usize) -> Option<&'a Measured> {
     let one = &report.all[experiment];
     let is_own = |run: &&Measured| one.runs.iter().any(|own| own.folder == run.folder);
-    let all = report.comparison.tasks.iter().flat_map(|task| &task.runs[report.place(experiment)]);
+    let all = report.comparison.tasks.iter().flat_map(|task| &task.runs[report.comparison.places[experiment]]);
     let mut own: Vec<&Measured> = all.filter(is_own).collect();
     own.sort_by(|a, b| a.score.total_cmp(&b.score));
     own.get(own.len().saturating_sub(1) / 2).copied()

@@ -78,7 +78,7 @@ pub(super) fn runs(report: &Compared<'_>) -> String {
             let seed = run.seed.as_ref().map_or_else(|| NONE.to_owned(), show);
             rows.push(vec![
                 Cell::code(&run.folder.display().to_string()),
-                Cell::method(&report.name(i), report.place(i)),
+                Cell::method(&report.name(i), report.comparison.places[i]),
                 Cell::number(&seed),
                 Cell::number(&short_count(run.length)),
                 Cell::number(&steps),
