@@ -197,10 +197,7 @@ fn among_ranks(verb: Verb) -> Result<(), outcome::Stop> {
 /// Follows rank 0. What fails here ends all.
 fn followed(team: &ranks::Team, rank: usize, args: Option<&args::TrainArgs>) -> Result<(), outcome::Stop> {
     signals::ignore();
-    follow::follow(team, args).or_else(|stop| {
-        let message = format!("rank {rank}: {}", stop.message);
-        team.abort(outcome::report(&outcome::Stop { message, ..stop }))
-    })
+    follow::follow(team, args).or_else(|stop| team.abort(outcome::report(&stop.about(format_args!("rank {rank}")))))
 }
 
 /// Parses the command line, runs the verb and returns the exit code.

@@ -17,7 +17,7 @@
 //! | `settings` | settings of a run, each declared once; parsers; built-in and added names; requests resolved |
 //! | `metrics` `pictures` | metrics files and a run's history; drawings as SVG and PNG, animations |
 //! | `curve` | learning curves |
-//! | `results` `training` | experiments, scores, comparisons and reports; runs that begin, go on and end |
+//! | `results` `training` | policies that play, experiments, comparisons, reports; runs that begin, go on and end |
 //! | `studies` `watch` | trainings as processes, studies, sweeps; a server of one run's page |
 //! | `benchmarks` | what `bench` measures: speed, and returns after training |
 //! | `verbs` | a verb per file: it parses, calls a room, prints |

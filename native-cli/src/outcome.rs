@@ -62,6 +62,11 @@ impl Stop {
         Self { code: NON_FINITE, kind: "non-finite", ..Self::user(message) }
     }
 
+    /// Names in the message the file, the flag or the part of the work that it is about.
+    pub(crate) fn about(self, what: impl fmt::Display) -> Self {
+        Self { message: format!("{what}: {}", self.message), ..self }
+    }
+
     /// Adds the hint line.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = program::by_name(hint.into());

@@ -1,5 +1,6 @@
 //! Settings: what names stand for, how values are typed, and the layers that make a run's settings.
 
+pub(crate) mod catalogue;
 pub(crate) mod config;
 pub(crate) mod keep_snapshots;
 pub(crate) mod parse;

@@ -1,6 +1,5 @@
 //! Words and numbers as people read them: on a terminal, in a shell, in tables and pictures.
 
-pub(crate) mod markup;
 pub(crate) mod numbers;
 pub(crate) mod program;
 pub(crate) mod quote;
@@ -40,10 +39,54 @@ pub(crate) fn aligned(rows: &[Vec<String>], right: impl Fn(usize) -> bool) -> Ve
     rows.iter().map(|row| line(row).trim_end().to_owned()).collect()
 }
 
+/// Columns of a terminal.
+pub(crate) const WIDTH: usize = 80;
+
+/// Lines of a name and its meaning beside it; a name that is too long has a line of its own.
+pub(crate) fn beside(name: String, width: usize, meaning: &str) -> Vec<String> {
+    let (mut out, name) = if name.len() < width { (vec![], name) } else { (vec![name], String::new()) };
+    out.extend(columns(&[(name, width), (meaning.to_owned(), WIDTH - width)]));
+    out
+}
+
+/// Lines of a row of cells, each wrapped at blanks within its width; what has no blank may be longer.
+pub(crate) fn columns(cells: &[(String, usize)]) -> Vec<String> {
+    let wrapped: Vec<Vec<String>> = cells.iter().map(|(text, width)| wrap(text, *width, "")).collect();
+    let rows = wrapped.iter().map(Vec::len).max().unwrap_or(0);
+    let line = |row: usize| {
+        let cell = |(lines, (_, width)): (&Vec<String>, &(String, usize))| {
+            format!("{:<width$}", lines.get(row).map_or("", String::as_str))
+        };
+        wrapped.iter().zip(cells).map(cell).collect::<String>().trim_end().to_owned()
+    };
+    (0..rows).map(line).collect()
+}
+
+/// A text in lines that leave a blank at their end within `width`, those behind the first one with this indent; blanks
+/// at its beginning stay.
+pub(crate) fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
+    let mut lines: Vec<String> = vec![text.chars().take_while(|c| *c == ' ').collect()];
+    let mut empty = true;
+    for word in text.split_whitespace() {
+        let last = lines.last().map_or(0, |line| line.chars().count());
+        if !empty && last + 1 + word.chars().count() >= width {
+            lines.push(indent.to_owned());
+            empty = true;
+        }
+        if let Some(line) = lines.last_mut() {
+            if !empty {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+        empty = false;
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::aligned;
 
     #[test]
     fn names_cannot_steer_a_terminal() {
@@ -59,5 +102,6 @@ mod tests {
             aligned(&[row(["a", "bc", "1"]), row(["γδε", "f", "10"]), row(["g", "h", ""])], |column| column == 2);
         assert_eq!(lines, ["a    bc   1", "γδε  f   10", "g    h"]);
         assert!(aligned(&[], |_| false).is_empty());
+        assert_eq!(wrap("  a bcd ef", 8, ""), ["  a bcd", "ef"]);
     }
 }

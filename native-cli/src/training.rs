@@ -1,6 +1,7 @@
 //! Training: runs that begin, go on, and end.
 
 pub(crate) mod args;
+pub(crate) mod joined_snapshot;
 mod kept_snapshot;
 pub(crate) mod lead;
 pub(crate) mod recover;

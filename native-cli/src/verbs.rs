@@ -9,7 +9,6 @@ pub(crate) mod eval;
 pub(crate) mod export;
 pub(crate) mod list;
 pub(crate) mod man;
-mod particles;
 pub(crate) mod plot;
 pub(crate) mod python;
 pub(crate) mod report;

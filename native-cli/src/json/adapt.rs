@@ -1,8 +1,8 @@
 //! Lines of `adapt --json`.
 
+use super::eval::Trained;
 use super::{ends, finite};
 use crate::statistics;
-use quickstudy_core::meta::Performance;
 use serde::Serialize;
 
 /// A line of `adapt --json`.
@@ -97,16 +97,9 @@ pub(crate) enum AdaptLine {
 /// A policy that adapts, and its tasks.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 pub(crate) struct Adapted {
-    /// Snapshot file
-    pub path: String,
-    /// Environment
-    pub environment: String,
-    /// Algorithm that trained it
-    pub algorithm: String,
-    /// Seed of its training
-    pub seed: u64,
-    /// Environment steps of its training
-    pub steps: u64,
+    /// The policy
+    #[serde(flatten)]
+    pub policy: Trained,
     /// True if measured actions were drawn, false if the most probable ones were taken
     pub sampled: bool,
     /// Held-out tasks
@@ -133,18 +126,5 @@ impl Returns {
     pub(crate) fn of(means: &[f64]) -> Self {
         let [low, high] = ends(statistics::bootstrap95(means, statistics::mean));
         Self { return_mean: finite(statistics::mean(means)), low, high }
-    }
-}
-
-impl AdaptLine {
-    /// The line of a class of tasks.
-    pub(crate) fn class(stage: usize, class: &str, of: &Performance) -> Self {
-        Self::Class {
-            stage,
-            class: class.to_owned(),
-            return_mean: finite(of.mean),
-            success_rate: finite(of.success_rate),
-            success_at_end_rate: finite(of.success_at_end_rate),
-        }
     }
 }

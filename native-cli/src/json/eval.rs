@@ -22,16 +22,9 @@ pub(crate) enum EvalLine {
     },
     /// A policy and its episodes; of several particles, each has a line.
     Policy {
-        /// Snapshot file
-        path: String,
-        /// Environment
-        environment: String,
-        /// Algorithm that trained it
-        algorithm: String,
-        /// Seed of its training
-        seed: u64,
-        /// Environment steps of its training
-        steps: u64,
+        /// The policy
+        #[serde(flatten)]
+        policy: Trained,
         /// Number of the particle that was chosen, from 0
         particle: Option<usize>,
         /// True if actions were drawn, false if the most probable ones were taken
@@ -63,6 +56,21 @@ pub(crate) enum EvalLine {
         /// Interquartile mean of the means
         iqm: Option<f64>,
     },
+}
+
+/// A policy that was trained.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub(crate) struct Trained {
+    /// Snapshot file
+    pub path: String,
+    /// Environment
+    pub environment: String,
+    /// Algorithm that trained it
+    pub algorithm: String,
+    /// Seed of its training
+    pub seed: u64,
+    /// Environment steps of its training
+    pub steps: u64,
 }
 
 /// Episodes of a policy, in numbers.
@@ -102,24 +110,6 @@ impl Played {
             return_highest: returns.last().copied().and_then(finite),
             length_mean: finite(statistics::mean(&lengths)),
             terminated: episodes.iter().filter(|episode| episode.terminated).count(),
-        }
-    }
-}
-
-impl EvalLine {
-    /// The line of several policies of one kind by the mean return of each, with all their episodes.
-    pub(crate) fn summary(environment: &str, algorithm: &str, over: &str, means: &[f64], episodes: usize) -> Self {
-        Self::Summary {
-            environment: environment.to_owned(),
-            algorithm: algorithm.to_owned(),
-            over: over.to_owned(),
-            count: means.len(),
-            episodes,
-            mean: finite(statistics::mean(means)),
-            stderr: statistics::standard_error(means).and_then(finite),
-            lowest: finite(means.iter().copied().fold(f64::INFINITY, f64::min)),
-            highest: finite(means.iter().copied().fold(f64::NEG_INFINITY, f64::max)),
-            iqm: finite(statistics::iqm(means)),
         }
     }
 }

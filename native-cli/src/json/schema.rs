@@ -87,6 +87,7 @@ pub(crate) fn schema() -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::adapt::Returns;
 
     /// The kinds of a value in words.
     fn kinds(of: &Value) -> String {
@@ -172,8 +173,8 @@ mod tests {
 
     #[test]
     fn numbers_that_are_none_are_null() {
-        let line = EvalLine::summary("a", "b", "runs", &[f64::INFINITY, f64::NAN], 2);
+        let line = AdaptLine::Trial { returns: Returns::of(&[f64::INFINITY, f64::NAN]) };
         let line: Value = serde_json::from_str(&crate::json::text(&line).unwrap()).unwrap();
-        assert_eq!((&line["mean"], &line["lowest"], &line["type"]), (&Value::Null, &Value::Null, &json!("summary")));
+        assert_eq!((&line["return_mean"], &line["low"], &line["type"]), (&Value::Null, &Value::Null, &json!("trial")));
     }
 }

@@ -5,6 +5,7 @@ use crate::machine::gpus::{self, Adapter};
 use crate::machine::memory;
 use crate::outcome::Stop;
 use crate::ranks::{self, launch};
+use crate::text::numbers::plural;
 use quickstudy_core::backend::Device;
 use quickstudy_core::backend::cpu::simd::isa::Isa;
 use quickstudy_core::backend::cpu::{Cpu, CpuOptions};
@@ -164,7 +165,7 @@ impl DeviceArgs {
     pub(crate) fn describe(&self, device: &Device) -> String {
         let (caps, threads) = (device.caps(), self.threads());
         match caps.is_cpu {
-            true => format!("{}, {threads} thread{}", caps.name, if threads == 1 { "" } else { "s" }),
+            true => format!("{}, {}", caps.name, plural(threads, "thread")),
             false => caps.name.clone(),
         }
     }

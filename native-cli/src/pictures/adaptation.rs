@@ -5,7 +5,7 @@ mod paths;
 
 use crate::pictures::sheet::{Anchor, GRID, INK, QUIET, Sheet, Style, ticks};
 use crate::statistics;
-use crate::text::numbers::{alike, tick_labels};
+use crate::text::numbers::{alike, plural, tick_labels};
 pub(crate) use distances::distances;
 pub(crate) use paths::paths;
 use quickstudy_core::env::{Color, EnvSpec};
@@ -144,16 +144,19 @@ pub(crate) fn returns(title: &str, spec: &EnvSpec, adaptation: &Adaptation) -> S
     sheet
 }
 
+/// Rollouts of each task in each stage.
+pub(crate) fn rollouts(adaptation: &Adaptation) -> usize {
+    adaptation.stages.first().and_then(|stage| stage.returns.first()).map_or(0, Vec::len)
+}
+
 /// Explains the lines.
 fn subtitle(adaptation: &Adaptation, tasks: bool) -> String {
-    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-    let rollouts = adaptation.stages.first().and_then(|stage| stage.returns.first()).map_or(0, Vec::len);
     let over = match adaptation.tasks.len() {
         1 => "one held-out task".to_owned(),
         many => format!("mean over {many} held-out tasks with its 95 % interval"),
     };
     let grey = if tasks && adaptation.tasks.len() > 1 { "; grey: each task" } else { "" };
-    format!("{over}{grey}; {} per task", count(rollouts, "rollout"))
+    format!("{over}{grey}; {} per task", plural(rollouts(adaptation), "rollout"))
 }
 
 /// Tasks drawn at most as lines of their own.
@@ -171,4 +174,92 @@ fn headed(width: f32, height: f32, title: &str, lines: &[String]) -> Sheet {
         sheet.text(line, [16.0, 58.0 + 20.0 * i as f32], Style::new(15.0, QUIET));
     }
     sheet
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use quickstudy_core::env::builtin;
+    use quickstudy_core::meta::EpisodeOutcome;
+    use quickstudy_core::train::AdaptationStage;
+
+    pub(crate) fn adaptation() -> Adaptation {
+        let stage = |a: f64, b: f64| AdaptationStage {
+            returns: vec![vec![a, a + 2.0], vec![b, b]],
+            paths: vec![Vec::new(); 2],
+            outcomes: [false, true, true, true]
+                .map(|success| EpisodeOutcome {
+                    ret: a,
+                    discounted: b,
+                    terminated: false,
+                    success: Some(success),
+                    success_at_end: None,
+                    class: None,
+                })
+                .to_vec(),
+        };
+        Adaptation {
+            tasks: vec![vec![2.0, -2.0], vec![0.5, 1.0]],
+            unit: StageUnit::GradientSteps,
+            episodes: 1,
+            horizon: 10,
+            stages: vec![stage(-10.0, -20.0), stage(-1.0, -2.0)],
+        }
+    }
+
+    /// An adaptation to a single task.
+    pub(crate) fn alone() -> Adaptation {
+        let mut alone = adaptation();
+        alone.tasks.truncate(1);
+        for stage in &mut alone.stages {
+            stage.returns.truncate(1);
+            stage.paths.truncate(1);
+            stage.outcomes.truncate(2);
+        }
+        alone
+    }
+
+    #[test]
+    fn the_picture_names_its_axes() {
+        let svg = returns("a<b", builtin("point-robot").unwrap().spec(), &adaptation()).svg();
+        for part in [
+            "a&lt;b",
+            "mean over 2 held-out",
+            "gradient steps",
+            ">return of an episode<",
+            ">-14.50<",
+            ">-1.00<",
+            "<polygon",
+        ] {
+            assert!(svg.contains(part), "{part} is missing");
+        }
+    }
+
+    #[test]
+    fn bandits_have_no_lattice_of_their_rewards() {
+        let stage = |k: usize| AdaptationStage {
+            returns: (0..20).map(|task| vec![f64::from(u8::from(!(task * 7 + k).is_multiple_of(3)))]).collect(),
+            paths: vec![Vec::new(); 20],
+            outcomes: Vec::new(),
+        };
+        let tasks = vec![vec![0.5; 5]; 20];
+        let stages: Vec<AdaptationStage> = (0..10).map(stage).collect();
+        let adaptation = Adaptation { tasks, unit: StageUnit::Steps(1), episodes: 1, horizon: 10, stages };
+        let svg = |env: &str, unit| {
+            let of = Adaptation { unit, ..adaptation.clone() };
+            returns("a", builtin(env).unwrap().spec(), &of).svg()
+        };
+        let bandit = svg("bandit", StageUnit::Steps(1));
+        assert!(bandit.contains(">reward of a step<") && bandit.contains("<polygon"), "{bandit}");
+        // The line of the mean, and no other; nor is there one where few values make a lattice in the plane.
+        for text in [bandit, svg("point-robot", StageUnit::Episodes), svg("tabular-mdp", StageUnit::Episodes)] {
+            assert!(!text.contains("each task") && text.matches("stroke=\"#c8c8d0\"").count() == 0, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_single_task_has_no_interval() {
+        let svg = returns("a", builtin("point-robot").unwrap().spec(), &alone()).svg();
+        assert!(svg.contains("one held-out task") && !svg.contains("<polygon"), "{svg}");
+    }
 }

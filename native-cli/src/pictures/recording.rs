@@ -4,7 +4,7 @@ use crate::outcome::Stop;
 use crate::pictures::gif::{Clip, Image};
 use crate::pictures::raster::Picture;
 use crate::settings::python;
-use crate::text::numbers::alike;
+use crate::text::numbers::{alike, duration};
 use quickstudy_bridge::{Frames, Recipe, is_name};
 use quickstudy_core::env::EnvDef;
 use quickstudy_core::host::{EnvPlace, FleetSize};
@@ -90,6 +90,17 @@ fn clip(
     };
     let images = (0..=steps).map(image).collect::<Result<Vec<_>, quickstudy_core::Error>>()?;
     Ok(captioned(images, &returns, fps, number, env.spec().dt))
+}
+
+/// Clips in words: `3 episodes, 120 steps, 0:06, slower than they happen`. `dt`: seconds of a step of the environment.
+pub(crate) fn describe(clips: &[Clip], dt: f64, fps: Option<u64>) -> String {
+    let steps = |clip: &Clip| clip.frames.len() - 1;
+    let all: usize = clips.iter().map(steps).sum();
+    let seconds: f64 = clips.iter().map(|clip| clip.seconds * steps(clip) as f64).sum();
+    let episodes = if clips.len() > 1 { format!("{} episodes, ", clips.len()) } else { String::new() };
+    let slower = seconds > 1.05 * dt * all as f64 && fps.is_none();
+    let slower = if slower { ", slower than they happen" } else { "" };
+    format!("{episodes}{all} steps, {}{slower}", duration(seconds))
 }
 
 /// Seconds of a step of an episode that has so many: the environment's own, `dt`, but for a short one.

@@ -2,10 +2,9 @@
 //!
 //! A method is an algorithm with its settings; the scores of its runs on all environments are what statistics are of.
 
-pub(crate) mod csv;
 pub(crate) mod document;
+pub(crate) mod figures;
 pub(crate) mod forest;
-pub(crate) mod json;
 pub(crate) mod latex;
 pub(crate) mod markdown;
 pub(crate) mod picture;
@@ -16,7 +15,7 @@ pub(crate) mod tasks;
 pub(crate) mod text;
 
 use crate::outcome::Stop;
-use crate::results::experiments::Experiment;
+use crate::results::experiments::{self, Experiment};
 use crate::statistics::bootstrap::{Estimate, estimate};
 use crate::statistics::mean;
 use suite::Suite;
@@ -27,6 +26,8 @@ use task::Task;
 pub(crate) struct Comparison {
     /// Labels of the methods.
     pub methods: Vec<String>,
+    /// For each experiment the number of its method, which is that of its colour.
+    pub places: Vec<usize>,
     /// The environments, with all runs that count.
     pub tasks: Vec<Task>,
     /// Statistics: normalised ones over environments, if there are some, then those of each environment.
@@ -55,18 +56,21 @@ pub(crate) struct Improvement {
 }
 
 impl Comparison {
-    /// Compares experiments, whose labels say which are of the same method; of the same label and environment are
-    /// different methods. Without `metric` returns are compared.
+    /// Compares experiments that were grouped `by` these keys; without `metric`, their returns. `notes` come first.
     pub(crate) fn new(
         all: &[Experiment],
-        labels: &[String],
+        by: &[String],
         metric: Option<&str>,
         baseline: Option<&str>,
         resamples: usize,
+        mut notes: Vec<String>,
     ) -> Result<Self, Stop> {
-        let (methods, places) = methods(all, labels);
+        let (labels, hidden) = experiments::labels(all, by);
+        if !hidden.is_empty() {
+            notes.push(format!("note: some experiments differ in {} too; --by KEY says so", hidden.join(", ")));
+        }
+        let (methods, places) = methods(all, &labels);
         let baseline = baseline.map(|label| find(&methods, label)).transpose()?;
-        let mut notes = Vec::new();
         let tasks = tasks::tasks(all, &places, methods.len(), metric, &mut notes)?;
         let suites = suite::suites(&tasks, &methods, resamples, &mut notes);
         let pairs = (0..methods.len()).flat_map(|x| (0..methods.len()).map(move |y| (x, y)));
@@ -81,7 +85,7 @@ impl Comparison {
                 None => {}
             }
         }
-        Ok(Self { methods, tasks, suites, improvements, baseline, resamples, notes })
+        Ok(Self { methods, places, tasks, suites, improvements, baseline, resamples, notes })
     }
 
     /// The names of environments, with commas between them.

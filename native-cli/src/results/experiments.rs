@@ -88,6 +88,11 @@ pub(crate) fn environments(all: &[Experiment]) -> Vec<Option<&Value>> {
     found
 }
 
+/// The name of an environment, as it is shown.
+pub(crate) fn env_name(env: Option<&Value>) -> String {
+    env.map_or_else(|| "environment not recorded".to_owned(), show)
+}
+
 /// A label for each experiment: the algorithm where algorithms differ, then the settings that tell it from others of
 /// the same algorithm and environment; and the settings in which such experiments differ without a label that says so.
 /// Environments are named only where they are asked for, as each has a panel, or where nothing else is.

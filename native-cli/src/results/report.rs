@@ -1,7 +1,8 @@
 //! A report: what there is to tell of some runs, on one page that needs no other file.
 //!
-//! Its sections are in files of their own. Whatever comes from a run folder is escaped ([`crate::text::markup`]), and
-//! the page's own policy lets it load nothing: no script, no picture, no font.
+//! Its sections are in files of their own. Whatever comes from a run folder is quoted
+//! ([`markup`](crate::text::quote::markup)), and the page's own policy lets it load nothing: no script, no picture, no
+//! font.
 
 mod compared;
 mod curves;
@@ -12,14 +13,12 @@ mod settings;
 mod statistics;
 
 use crate::outcome::Stop;
+use crate::results::comparison::Comparison;
 use crate::results::comparison::document::Document;
-use crate::results::comparison::{Comparison, methods};
-use crate::results::experiments::{self, Experiment};
+use crate::results::experiments::Experiment;
+use crate::statistics::bootstrap::RESAMPLES;
 use compared::Compared;
 use filmstrip::Filmstrip;
-
-/// Resamples of each interval: those of `compare`.
-const RESAMPLES: usize = 10_000;
 
 /// A report of some experiments.
 #[derive(Debug)]
@@ -36,16 +35,10 @@ impl<'a> ReportPage<'a> {
         by: &[String],
         metric: Option<&'a str>,
         baseline: Option<&str>,
-        mut notes: Vec<String>,
+        notes: Vec<String>,
     ) -> Result<Self, Stop> {
-        let (labels, hidden) = experiments::labels(all, by);
-        if !hidden.is_empty() {
-            notes.push(format!("note: some experiments differ in {} too; --by KEY says so", hidden.join(", ")));
-        }
-        let mut comparison = Comparison::new(all, &labels, metric, baseline, RESAMPLES)?;
-        comparison.notes.splice(0..0, notes);
-        let (_, places) = methods(all, &labels);
-        Ok(Self { compared: Compared { all, places, comparison, metric }, films: Vec::new() })
+        let comparison = Comparison::new(all, by, metric, baseline, RESAMPLES, notes)?;
+        Ok(Self { compared: Compared { all, comparison, metric }, films: Vec::new() })
     }
 
     /// Lets a policy of each experiment play, for pictures. What cannot be drawn is said in their place.

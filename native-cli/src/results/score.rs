@@ -5,7 +5,9 @@
 //! budget of runs that are compared is the most that all of them reached.
 
 use crate::metrics::{ENV_STEPS, Table};
+use crate::outcome::Stop;
 use crate::text::numbers::short_count;
+use std::path::Path;
 
 /// The most steps that all of some runs reached.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,6 +55,20 @@ pub(crate) fn points(table: &Table, over: &str, column: &str) -> Vec<(f64, f64)>
         return Vec::new();
     };
     xs.into_iter().zip(values).filter(|(x, y)| x.is_finite() && y.is_finite()).collect()
+}
+
+/// Checks that the metrics of a run have these columns; those of one that has just begun may have none at all.
+pub(crate) fn expect_columns<'a>(
+    table: &Table,
+    folder: &Path,
+    names: impl IntoIterator<Item = &'a str>,
+) -> Result<(), Stop> {
+    let mut names = names.into_iter().filter(|_| !table.columns.is_empty());
+    let Some(missing) = names.find(|name| table.column(name).is_none()) else { return Ok(()) };
+    let near = quickstudy_core::closest(missing, table.columns.iter().map(String::as_str));
+    let all = || format!("it has: {}", table.columns.join(", "));
+    let hint = near.map_or_else(all, |near| format!("did you mean `{near}`?"));
+    Err(Stop::user(format!("{} has no metric `{missing}`", folder.display())).hint(hint))
 }
 
 /// The environment steps of an iteration: the shortest distance between rows, which some runs leave out.

@@ -85,7 +85,7 @@ impl Plan {
                 Some(instead) => stop.hint(instead),
                 None => stop,
             };
-            if in_file { Stop { message: format!("{file_name}: {}", stop.message), ..stop } } else { stop }
+            if in_file { stop.about(&file_name) } else { stop }
         })?;
 
         let sizes = run.meta_test().values();

@@ -65,10 +65,8 @@ impl PlannedRun {
         if self.folder.join(file::LAST).exists() {
             let snapshot = folder::read_snapshot(&self.folder, file::LAST)?;
             let path = self.folder.join(file::LAST);
-            let found = snapshot_progress(register::own(), &snapshot).map_err(|error| {
-                let stop = Stop::from(error);
-                Stop { message: format!("{}: {}", path.display(), stop.message), ..stop }
-            })?;
+            let found = snapshot_progress(register::own(), &snapshot)
+                .map_err(|error| Stop::from(error).about(path.display()))?;
             // A run may have gone on for longer than this command asks for.
             let finished = [found.length, length].iter().all(|length| found.has_made(*length) == Some(true));
             return Ok(match found.steps {

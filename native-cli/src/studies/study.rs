@@ -22,6 +22,7 @@ use crate::statistics::{NONE, interval_text};
 use crate::studies::jobs::{self, Board};
 use crate::studies::planned_run::{PlannedRun, RunStage};
 use crate::terminal::output::{self, say};
+use crate::text::numbers::plural;
 use crate::text::quote::shell_quote;
 use crate::text::{aligned, program};
 use crate::training::args::TrainArgs;
@@ -45,10 +46,9 @@ pub(crate) struct StudyPart {
 impl StudyPart {
     /// The pair as it was asked for, with its runs in folders below `out`.
     pub(crate) fn resolve(request: &Request, pair: &Pair, out: &Path) -> Result<Self, Stop> {
-        let plan = Rc::new(Plan::resolve(&pair.request(request)).map_err(|stop| {
-            let message = format!("{} on {}: {}", pair.algorithm, pair.env, stop.message);
-            Stop { message, ..stop }
-        })?);
+        let plan = Plan::resolve(&pair.request(request))
+            .map_err(|stop| stop.about(format_args!("{} on {}", pair.algorithm, pair.env)))?;
+        let plan = Rc::new(plan);
         let setup = &plan.setup;
         let folder = |seed: u64| out.join(default_name(&setup.env.spec().name, setup.algorithm.name, seed));
         let runs: Vec<PlannedRun> =
@@ -124,13 +124,15 @@ pub(crate) fn check_apart(parts: &[StudyPart]) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Refuses links in the folders of these runs, and on the way there from the folder that was named.
-pub(crate) fn check_links<'a>(parts: impl IntoIterator<Item = &'a StudyPart>, out: &Path) -> Result<(), Stop> {
-    parts.into_iter().flat_map(|part| &part.runs).try_for_each(|run| {
+/// Refuses links in the folders of these runs, and on the way there from the folder that was named; and checks that as
+/// many folders can be open as a part has runs.
+pub(crate) fn check_folders<'a>(parts: impl Iterator<Item = &'a StudyPart> + Clone, out: &Path) -> Result<(), Stop> {
+    parts.clone().flat_map(|part| &part.runs).try_for_each(|run| {
         links::check_below(out, &run.folder)?;
         // A file in its place is told of by the training.
         if run.folder.is_dir() { folder::check_plain(&run.folder) } else { Ok(()) }
-    })
+    })?;
+    folder::check_descriptors(parts.map(|part| part.runs.len()).max().unwrap_or(0))
 }
 
 /// Takes the runs of these parts, so that an equal command does not make them meanwhile. Others may be at work in the
@@ -152,11 +154,6 @@ pub(crate) fn take(parts: &[StudyPart], out: &Path) -> Result<Vec<Lock>, Stop> {
 /// The hash of a text by FNV-1a, the same in every version.
 fn fnv(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
-}
-
-/// Checks that as many folders can be open as a part has runs.
-pub(crate) fn check_descriptors<'a>(parts: impl IntoIterator<Item = &'a StudyPart>) -> Result<(), Stop> {
-    folder::check_descriptors(parts.into_iter().map(|part| part.runs.len()).max().unwrap_or(0))
 }
 
 /// Waits for processes that still write in folders of these runs.
@@ -182,8 +179,7 @@ pub(crate) fn train(args: &TrainArgs, pairs: &[Pair]) -> Result<(), Stop> {
         }
         return Ok(());
     }
-    check_links(&parts, &out)?;
-    check_descriptors(&parts)?;
+    check_folders(parts.iter(), &out)?;
     // What is finished is shown, also where nothing can be written.
     let is_done = |part: &mut StudyPart| part.look().is_ok() && part.finished() == part.runs.len();
     let _locks = match parts.iter_mut().all(is_done) {
@@ -218,7 +214,6 @@ fn headline(parts: &[StudyPart], jobs: &[Job], at_once: usize, out: &Path) -> St
     let runs: usize = parts.iter().map(|part| part.runs.len()).sum();
     let done: usize = parts.iter().map(StudyPart::finished).sum();
     let there = if done > 0 { format!(", {done} of them finished") } else { String::new() };
-    let plural = |count: usize, one: &str| if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") };
     format!(
         "{} in {}{there}; {} to do, {at_once} at once",
         plural(runs, "run"),

@@ -38,8 +38,9 @@ impl JsonArgs {
         notes.into_iter().try_for_each(|note| self.write(&note_line(note)))
     }
 
-    /// Writes a line about a file that was written, if results are lines of JSON.
-    pub(crate) fn write_file(self, path: &Path) -> Result<(), Stop> {
+    /// Says that a file was written, with what is in it, and writes its line if results are lines of JSON.
+    pub(crate) fn say_written(self, path: &Path, what: &str) -> Result<(), Stop> {
+        output::say_written(path, what);
         self.write(&CommonLine::File { path: path.display().to_string() })
     }
 }

@@ -9,6 +9,11 @@ pub(crate) fn short_count(value: f64) -> String {
     format!("{}{unit}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
+/// A number of things: `1 run`, `3 runs`.
+pub(crate) fn plural(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// The size and the sign of a unit for a number; thousands from `least` on.
 fn unit_of(magnitude: f64, least: f64) -> (f64, &'static str) {
     match magnitude {

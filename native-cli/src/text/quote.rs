@@ -1,4 +1,4 @@
-//! Words as they are typed into a shell.
+//! Text as others read it: words of a shell, cells of CSV files, markup.
 
 use super::is_no_letter;
 use std::ffi::OsStr;
@@ -15,6 +15,46 @@ pub(crate) fn shell_quote(argument: impl AsRef<OsStr>) -> String {
         Ok(text) if !text.chars().any(is_no_letter) => format!("'{}'", text.replace('\'', r"'\''")),
         _ => escaped(bytes),
     }
+}
+
+/// A cell of a CSV file, in quotes if it needs them.
+pub(crate) fn csv_cell(text: &str) -> String {
+    match text.contains([',', '"', '\n', '\r']) {
+        true => csv_text(text),
+        false => text.to_owned(),
+    }
+}
+
+/// A cell of a CSV file in quotes.
+pub(crate) fn csv_text(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\"\""))
+}
+
+/// Text for the content and the attributes of elements of HTML and SVG: whatever a name of a run holds, it is shown and
+/// not obeyed.
+///
+/// Characters of control and those that turn the direction of writing are shown as replacement characters; ends of
+/// lines and tabs stay.
+pub(crate) fn markup(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match c {
+            '&' => out += "&amp;",
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            '"' => out += "&quot;",
+            '\'' => out += "&#39;",
+            '\n' | '\t' => out.push(c),
+            _ if c.is_control() || turns(c) => out.push('\u{fffd}'),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// Tells whether a character changes how the letters around it are ordered, by which a name may look like another.
+fn turns(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 fn escaped(bytes: &[u8]) -> String {
@@ -54,6 +94,17 @@ mod tests {
         ] {
             assert_eq!(shell_quote(word), quoted);
         }
+    }
+
+    #[test]
+    fn no_sign_of_markup_is_left() {
+        assert_eq!(markup("a<b & \"c\" 'd'>"), "a&lt;b &amp; &quot;c&quot; &#39;d&#39;&gt;");
+        assert_eq!(markup("\u{1b}[31m\u{202e}x\n\ty\r\u{0}é"), "\u{fffd}[31m\u{fffd}x\n\ty\u{fffd}\u{fffd}é");
+    }
+
+    #[test]
+    fn cells_with_commas_are_quoted() {
+        assert_eq!([csv_cell("ppo"), csv_cell("h=[64,\"x\"]")], ["ppo", "\"h=[64,\"\"x\"\"]\""]);
     }
 
     #[test]

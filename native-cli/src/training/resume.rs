@@ -150,9 +150,8 @@ fn restore(device: &Device, sources: Vec<Source>, trials: bool) -> Result<Vec<(S
             for (number, saved) in stack.iter().zip(&saved) {
                 let source = take(&[*number]);
                 let session = Session::restore_saved(device, register::own(), &[*saved]).map_err(|error| {
-                    let stop = Stop::from(error);
                     let path = source.first().map(|source| source.snapshot().display().to_string());
-                    Stop { message: format!("{}: {}", path.unwrap_or_default(), stop.message), ..stop }
+                    Stop::from(error).about(path.unwrap_or_default())
                 })?;
                 sessions.push((session, source));
             }

@@ -88,8 +88,7 @@ pub(crate) fn prepare(session: &mut Session, pace: &Pace) -> Result<(), Stop> {
         };
         let own = format!("lower {flags}, or train with --eval-every 0 and evaluate later");
         let hint = if stop.hint.is_empty() { own } else { format!("{own}; {}", stop.hint) };
-        Stop { message: format!("an evaluation of {} episodes: {}", pace.evaluation.episodes(), stop.message), ..stop }
-            .hint(hint)
+        stop.about(format_args!("an evaluation of {} episodes", pace.evaluation.episodes())).hint(hint)
     })
 }
 

@@ -4,7 +4,7 @@ use crate::metrics::ENV_STEPS;
 use crate::outcome::Stop;
 use crate::pictures::format::{Format, expect_extension};
 use crate::results::comparison::document::Document;
-use crate::results::comparison::{Comparison, csv, json, latex, markdown, picture, text};
+use crate::results::comparison::{Comparison, figures, latex, markdown, picture, text};
 use crate::results::experiments;
 use crate::settings::parse;
 use crate::terminal::output::{self, say};
@@ -114,24 +114,19 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Stop> {
     let streamed = out.is_none() && (format != ReportFormat::Text || args.out.is_some());
     output::reserve(streamed.then_some(Path::new("-")))?;
     output::spare_runs(out, args.force)?;
-    let metrics: Vec<String> = args.metric.iter().cloned().collect();
-    let (runs, mut notes) = experiments::collect(&args.folders, ENV_STEPS, &metrics)?;
+    let (runs, notes) = experiments::collect(&args.folders, ENV_STEPS, args.metric.as_slice())?;
     let all = experiments::group(runs, &args.by)?;
-    let (labels, hidden) = experiments::labels(&all, &args.by);
-    if !hidden.is_empty() {
-        notes.push(format!("note: some experiments differ in {} too; --by KEY says so", hidden.join(", ")));
-    }
+    let (metric, baseline) = (args.metric.as_deref(), args.baseline.as_deref());
     let resamples = usize::try_from(args.resamples).unwrap_or(usize::MAX);
-    let mut comparison = Comparison::new(&all, &labels, args.metric.as_deref(), args.baseline.as_deref(), resamples)?;
-    comparison.notes.splice(0..0, notes);
+    let comparison = Comparison::new(&all, &args.by, metric, baseline, resamples, notes)?;
     let document = Document::of(&comparison);
     let lines = || text::text(&document);
     let bytes = match format {
         ReportFormat::Text => (lines().join("\n") + "\n").into_bytes(),
         ReportFormat::Markdown => markdown::markdown(&document).into_bytes(),
-        ReportFormat::Csv => csv::csv(&comparison).into_bytes(),
+        ReportFormat::Csv => figures::csv(&comparison).into_bytes(),
         ReportFormat::Latex => latex::latex(&document).into_bytes(),
-        ReportFormat::Json => json::json_lines(&comparison)?.into_bytes(),
+        ReportFormat::Json => figures::json(&comparison)?.into_bytes(),
         ReportFormat::Svg => picture::draw(&comparison)?.encode(Format::Svg)?,
         ReportFormat::Png => picture::draw(&comparison)?.encode(Format::Png)?,
     };

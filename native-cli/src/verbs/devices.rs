@@ -9,6 +9,7 @@ use crate::machine::gpus;
 use crate::outcome::Stop;
 use crate::terminal::json_args::JsonArgs;
 use crate::terminal::output::{say, say_text};
+use crate::text::numbers::plural;
 
 /// Arguments of `quickstudy devices`.
 #[derive(Debug, clap::Args)]
@@ -31,7 +32,7 @@ pub(crate) fn run(args: &DevicesArgs) -> Result<(), Stop> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let (isa, best) = (isa()?, Isa::detect());
     let by = if isa == best { String::new() } else { format!(" as {ISA_VARIABLE} says; the processor has {best}") };
-    say(&format!("cpu     {isa}{by} · {cores} core{}", if cores == 1 { "" } else { "s" }));
+    say(&format!("cpu     {isa}{by} · {}", plural(cores, "core")));
     let found = gpus::adapters();
     json.write(&DevicesLine::Devices { version: VERSION, gpus: found.len() })?;
     let [device, isa, best_isa] = ["cpu".to_owned(), isa.to_string(), best.to_string()];

@@ -1,30 +1,20 @@
 //! `quickstudy eval`: episodes of trained policies.
 
-use crate::files::reading;
-use crate::folder::{self, file};
 use crate::json::VERSION;
-use crate::json::eval::{EvalLine, Played};
+use crate::json::eval::EvalLine;
 use crate::machine::device::DeviceArgs;
-use crate::metrics::number;
 use crate::outcome::Stop;
 use crate::pictures::format::expect_extension;
 use crate::pictures::gif;
 use crate::pictures::recording::{self, Asking};
+use crate::results::evaluation::{self, Evaluated, Evaluation};
+use crate::results::policies::{self, Particles, TrainedPolicy};
+use crate::settings::parse;
 use crate::settings::python::PythonArgs;
-use crate::settings::{parse, register};
-use crate::statistics;
-use crate::terminal::activity::{self, Work};
 use crate::terminal::json_args::JsonArgs;
 use crate::terminal::output::{self, say};
-use crate::terminal::ticker::Ticker;
-use crate::text::numbers::{duration, grouped};
-use crate::text::program;
-use crate::verbs::particles::{self, Particles};
 use quickstudy_core::backend::Device;
-use quickstudy_core::train::{Episode, Evaluator};
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 /// Arguments of `quickstudy eval`.
 #[derive(Debug, clap::Args)]
@@ -99,8 +89,6 @@ pub(crate) struct EvalArgs {
     pub python: PythonArgs,
 }
 
-/// Episodes that tell `--device auto` which device is faster, at most.
-const TRIAL: usize = 256;
 /// Pixels across a recording.
 const GIF_WIDTH: usize = 480;
 /// Episodes of a recording at most.
@@ -108,17 +96,60 @@ const RECORDED: usize = 20;
 /// Episodes of an evaluation where none are asked for.
 const EPISODES: u64 = 100;
 
-/// The policy of a run, or a particle of it, and its episodes.
-struct Evaluated {
-    path: PathBuf,
-    particle: Option<usize>,
-    policy: Evaluator,
-    episodes: Vec<Episode>,
-}
-
 /// Runs the verb.
 pub(crate) fn run(args: &EvalArgs) -> Result<(), Stop> {
     args.python.set();
+    check_files(args)?;
+    let runs = policies::find(&args.runs, args.last, args.best)?;
+    if args.gif.is_some() && runs.len() > 1 {
+        let message = format!("--gif records one run, and these are {}", runs.len());
+        return Err(Stop::user(message).hint("name the folder of one run"));
+    }
+    let episodes = usize::try_from(args.episodes.unwrap_or(EPISODES)).unwrap_or(usize::MAX);
+    let evaluation = Evaluation { episodes, seed: args.seed, stochastic: args.stochastic };
+    let (device, why) = args.device.open_for(&mut |device| evaluation.time(device, &runs[0]))?;
+    let players = players(args, &device, &runs)?;
+    let on = args.device.describe(&device);
+    args.json.write(&EvalLine::Evaluation { version: VERSION, episodes, seed: args.seed, device: on.clone() })?;
+    let which = if args.best { None } else { policies::note_best(&runs, &args.runs) };
+    args.json.write_notes(why.iter().chain(&which))?;
+    let notes = || which.iter().chain(&why).for_each(|line| say(line));
+    let mut all = Vec::with_capacity(players.len());
+    for (path, particle) in &players {
+        let policy = TrainedPolicy::load(&device, path, args.stochastic)?.choose(*particle)?;
+        // What cannot be drawn is said before the work.
+        args.gif.as_ref().map_or(Ok(()), |_| recording::check(&policy.evaluator))?;
+        let one = evaluation.play(&device, policy)?;
+        if players.len() > 1 {
+            say(&one.result());
+        } else {
+            let (name, training, actions) = (one.policy.name(), one.policy.training(), one.policy.actions());
+            say(&format!("{name} · {training} · {actions} · {on} · {}", path.display()));
+            notes();
+        }
+        args.json.write(&one.line())?;
+        all.push(one);
+    }
+    if let Some(csv) = &args.csv {
+        output::write(csv, evaluation::table(&all).as_bytes())?;
+        args.json.say_written(csv, "")?;
+    }
+    if let [one] = &all[..] {
+        args.gif.as_ref().map_or(Ok(()), |path| record(args, path, one))?;
+        evaluation::summary(&one.episodes).iter().for_each(|line| say(line));
+        return Ok(());
+    }
+    notes();
+    let unit = if args.particle == Some(Particles::All) { "particles" } else { "runs" };
+    for (lines, line) in evaluation::kinds(&all).into_iter().map(|kind| kind.summary(unit)) {
+        lines.iter().for_each(|line| say(line));
+        args.json.write(&line)?;
+    }
+    Ok(())
+}
+
+/// Checks that files can be written by their names, and keeps standard output free for the one that takes it.
+fn check_files(args: &EvalArgs) -> Result<(), Stop> {
     if let Some(path) = &args.csv {
         expect_extension("--csv", path, "a table", &["csv", "txt"])?;
     }
@@ -127,279 +158,32 @@ pub(crate) fn run(args: &EvalArgs) -> Result<(), Stop> {
     }
     let files = || args.csv.iter().chain(&args.gif).map(PathBuf::as_path);
     args.json.reserve(files())?;
-    output::spare_runs(files(), args.force)?;
-    let runs = policies(args)?;
-    if args.gif.is_some() && runs.len() > 1 {
-        let message = format!("--gif records one run, and these are {}", runs.len());
-        return Err(Stop::user(message).hint("name the folder of one run"));
-    }
-    let (device, why) = args.device.open_for(&mut |device| time_of_episodes(args, device, &runs[0]))?;
-    let mut all = Vec::with_capacity(runs.len());
-    let played = particles::of_runs(args.particle, &runs, |run| load(&device, run))?;
-    if args.gif.is_some() && played.len() > 1 {
-        let message = format!("--gif records one policy, and these are {} particles", played.len());
+    output::spare_runs(files(), args.force)
+}
+
+/// The policies that are to play, each with its particle if some are named.
+fn players(args: &EvalArgs, device: &Device, runs: &[PathBuf]) -> Result<Vec<(PathBuf, Option<usize>)>, Stop> {
+    let Some(particles) = args.particle else { return Ok(runs.iter().map(|run| (run.clone(), None)).collect()) };
+    let players = particles.of(device, runs)?;
+    if args.gif.is_some() && players.len() > 1 {
+        let message = format!("--gif records one policy, and these are {} particles", players.len());
         return Err(Stop::user(message).hint("name one by its number: --particle 0"));
     }
-    args.json.write(&EvalLine::Evaluation {
-        version: VERSION,
-        episodes: count(args),
-        seed: args.seed,
-        device: args.device.describe(&device),
-    })?;
-    args.json.write_notes(&why)?;
-    let which = which(args, &runs);
-    args.json.write_notes(&which)?;
-    for (run, particle) in &played {
-        let one = evaluated(args, &device, run, *particle)?;
-        if played.len() > 1 {
-            let particle = particle.map_or_else(String::new, |i| format!(" particle {i}"));
-            say(&format!("{} {}{particle}", result(&returns(&one.episodes)), one.path.display()));
-        } else {
-            say(&format!("{} · {}", heading(args, &device, &one), one.path.display()));
-            which.iter().chain(&why).for_each(|line| say(line));
-        }
-        args.json.write(&policy_line(args, &one))?;
-        all.push(one);
-    }
-    if let Some(csv) = &args.csv {
-        output::write(csv, table(&all).as_bytes())?;
-        output::say_written(csv, "");
-        args.json.write_file(csv)?;
-    }
-    if let [one] = &all[..] {
-        if let Some(path) = &args.gif {
-            record(args, path, &one.policy)?;
-        }
-        summary(&one.episodes).iter().for_each(|line| say(line));
-    } else {
-        let unit = if args.particle == Some(Particles::All) { "particles" } else { "runs" };
-        which.iter().chain(&why).for_each(|line| say(line));
-        for (kind, means, episodes) in kinds(&all) {
-            over_runs(&kind.join(" · "), &means, episodes, unit).iter().for_each(|line| say(line));
-            let [environment, algorithm] = &kind;
-            args.json.write(&EvalLine::summary(environment, algorithm, unit, &means, episodes))?;
-        }
-    }
-    Ok(())
+    Ok(players)
 }
 
-/// The snapshots of all runs that were named, each once.
-fn policies(args: &EvalArgs) -> Result<Vec<PathBuf>, Stop> {
-    let mut found = Vec::new();
-    let mut seen = HashSet::new();
-    for path in &args.runs {
-        // A folder of runs stands for the runs in it, as for `plot`.
-        let is_run = path.is_file() || [file::LAST, file::BEST].iter().any(|name| path.join(name).exists());
-        let inside = if is_run { None } else { folder::find_evaluable(path).ok() };
-        for run in inside.unwrap_or_else(|| vec![path.clone()]) {
-            let path = folder::policy(&run, args.last, args.best)?;
-            if seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
-                found.push(path);
-            }
-        }
-    }
-    Ok(found)
-}
-
-/// Says that best snapshots play where none was asked for: their returns are no scores at a budget.
-fn which(args: &EvalArgs, policies: &[PathBuf]) -> Option<String> {
-    let is_best = |policy: &PathBuf| policy.ends_with(file::BEST) && !args.runs.contains(policy);
-    (!args.best && policies.iter().any(is_best)).then(|| {
-        let program = program::name();
-        format!("note: the best snapshot plays, not the last one (--last); `{program} compare` has scores at a budget")
-    })
-}
-
-fn load(device: &Device, path: &Path) -> Result<Evaluator, Stop> {
-    Evaluator::load_with(device, register::own(), &reading::read(path)?).map_err(|error| {
-        let stop = Stop::from(error);
-        Stop { message: format!("{}: {}", path.display(), stop.message), ..stop }
-    })
-}
-
-/// How long some episodes of a run take.
-fn time_of_episodes(args: &EvalArgs, device: &Device, run: &Path) -> Result<Duration, Stop> {
-    let mut policy = load(device, run)?;
-    let count = count(args).min(TRIAL);
-    let deterministic = !args.stochastic && !policy.draws_only();
-    let mut trial = || pollster::block_on(policy.evaluate(count, args.seed, deterministic));
-    // The first one is slow in its own way: it traces and compiles.
-    trial()?;
-    let start = Instant::now();
-    trial()?;
-    Ok(start.elapsed())
-}
-
-fn evaluated(args: &EvalArgs, device: &Device, path: &Path, particle: Option<usize>) -> Result<Evaluated, Stop> {
-    let mut policy = load(device, path)?;
-    if let Some(index) = particle {
-        particles::choose(&mut policy, index, path)?;
-    }
-    // What cannot be drawn is said before the work.
-    if args.gif.is_some() {
-        recording::check(&policy)?;
-    }
-    activity::begin(Work::Evaluation(policy.env_steps()));
-    activity::watch(device.interrupt());
-    let _ticker = Ticker::new(None);
-    let deterministic = !args.stochastic && !policy.draws_only();
-    let episodes = pollster::block_on(policy.evaluate(count(args), args.seed, deterministic))?;
-    Ok(Evaluated { path: path.to_owned(), particle, policy, episodes })
-}
-
-fn count(args: &EvalArgs) -> usize {
-    usize::try_from(args.episodes.unwrap_or(EPISODES)).unwrap_or(usize::MAX)
-}
-
-fn heading(args: &EvalArgs, device: &Device, one: &Evaluated) -> String {
-    format!(
-        "{} · {}{} · seed {} after {} steps · {} actions · {}",
-        one.policy.env().spec().name,
-        one.policy.algorithm(),
-        one.particle.map_or_else(String::new, |i| format!(" · particle {i}")),
-        one.policy.trained_seed(),
-        grouped(one.policy.env_steps()),
-        if args.stochastic || one.policy.draws_only() { "sampled" } else { "most probable" },
-        args.device.describe(device),
-    )
-}
-
-fn record(args: &EvalArgs, path: &Path, policy: &Evaluator) -> Result<(), Stop> {
-    let asked = args.episodes.map_or(1, |_| count(args));
+/// Writes a recording of the first episodes.
+fn record(args: &EvalArgs, path: &Path, one: &Evaluated) -> Result<(), Stop> {
+    let asked = args.episodes.map_or(1, |_| one.episodes.len());
     let asking = Asking { episodes: asked.min(RECORDED), seed: args.seed, stochastic: args.stochastic, fps: args.fps };
+    let policy = &one.policy.evaluator;
     let clips = recording::clips(policy, &asking)?;
     gif::save(path, &clips, GIF_WIDTH)?;
-    let steps: usize = clips.iter().map(|clip| clip.frames.len() - 1).sum();
-    let seconds: f64 = clips.iter().map(|clip| clip.seconds * (clip.frames.len() - 1) as f64).sum();
-    let own = policy.env().spec().dt * steps as f64;
-    let slower = if seconds > 1.05 * own && args.fps.is_none() { ", slower than they happen" } else { "" };
-    let episodes = if clips.len() > 1 { format!("{} episodes, ", clips.len()) } else { String::new() };
-    output::say_written(path, &format!(" ({episodes}{steps} steps, {}{slower})", duration(seconds)));
-    args.json.write_file(path)?;
+    args.json.say_written(path, &format!(" ({})", recording::describe(&clips, policy.env().spec().dt, args.fps)))?;
     if asked > clips.len() {
         let note = format!("note: a recording has at most {RECORDED} episodes; these are the first ones");
         say(&note);
         args.json.write_notes([&note])?;
     }
     Ok(())
-}
-
-fn policy_line(args: &EvalArgs, one: &Evaluated) -> EvalLine {
-    EvalLine::Policy {
-        path: one.path.display().to_string(),
-        environment: one.policy.env().spec().name.clone(),
-        algorithm: one.policy.algorithm().to_owned(),
-        seed: one.policy.trained_seed(),
-        steps: one.policy.env_steps(),
-        particle: one.particle,
-        sampled: args.stochastic || one.policy.draws_only(),
-        played: Played::of(&one.episodes),
-    }
-}
-
-/// An environment and an algorithm, the mean return of each of their runs or particles, and all episodes of these.
-type Alike = ([String; 2], Vec<f64>, usize);
-
-/// The runs or particles of each environment and algorithm.
-fn kinds(all: &[Evaluated]) -> Vec<Alike> {
-    let mut kinds: Vec<Alike> = Vec::new();
-    for one in all {
-        let name = [one.policy.env().spec().name.clone(), one.policy.algorithm().to_owned()];
-        let (mean, episodes) = (statistics::mean(&returns(&one.episodes)), one.episodes.len());
-        match kinds.iter_mut().find(|(kind, ..)| *kind == name) {
-            Some((_, means, count)) => {
-                means.push(mean);
-                *count += episodes;
-            }
-            None => kinds.push((name, vec![mean], episodes)),
-        }
-    }
-    kinds
-}
-
-/// Two lines about runs, or particles, of one kind, by the mean of each: how they differ, and the promised line, whose
-/// standard error is that of the mean over these.
-fn over_runs(kind: &str, means: &[f64], episodes: usize, unit: &str) -> [String; 2] {
-    let low = means.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let (mean, error) = (statistics::mean(means), statistics::error_text(statistics::standard_error(means)));
-    [
-        format!("{kind}: means of {unit} from {low:.2} to {high:.2}, their IQM {:.2}", statistics::iqm(means)),
-        format!("mean_return {mean:.4} stderr {error} episodes {episodes} {unit} {}", means.len()),
-    ]
-}
-
-fn returns(episodes: &[Episode]) -> Vec<f64> {
-    episodes.iter().map(|episode| episode.ret).collect()
-}
-
-/// The promised line.
-fn result(returns: &[f64]) -> String {
-    let (mean, error) = (statistics::mean(returns), statistics::error_text(statistics::standard_error(returns)));
-    format!("mean_return {mean:.4} stderr {error} episodes {}", returns.len())
-}
-
-/// A row for each episode; of several runs or particles, each begins with its run, and then with its particle where one
-/// is named.
-fn table(all: &[Evaluated]) -> String {
-    if let [one] = all {
-        return String::from("episode,return,length,end\n") + &rows("", &one.episodes);
-    }
-    let quoted = |path: &Path| format!("\"{}\",", path.display().to_string().replace('"', "\"\""));
-    let particle = |one: &Evaluated| one.particle.map_or_else(String::new, |i| format!("{i},"));
-    let rows: String = all.iter().map(|one| rows(&(quoted(&one.path) + &particle(one)), &one.episodes)).collect();
-    let head = if all.iter().any(|one| one.particle.is_some()) { "run,particle" } else { "run" };
-    format!("{head},episode,return,length,end\n{rows}")
-}
-
-fn rows(run: &str, episodes: &[Episode]) -> String {
-    let mut text = String::new();
-    for (i, episode) in episodes.iter().enumerate() {
-        let end = if episode.terminated { "terminated" } else { "truncated" };
-        text += &format!("{run}{i},{},{},{end}\n", number(episode.ret), episode.length);
-    }
-    text
-}
-
-fn summary(episodes: &[Episode]) -> Vec<String> {
-    let mut returns = returns(episodes);
-    let (result, median) = (result(&returns), statistics::median(&returns));
-    let lengths: Vec<f64> = episodes.iter().map(|episode| f64::from(episode.length)).collect();
-    let terminated = episodes.iter().filter(|episode| episode.terminated).count();
-    returns.sort_by(f64::total_cmp);
-    let last = returns.len() - 1;
-    vec![
-        format!("return: lowest {:.2}, median {:.2}, highest {:.2}", returns[0], median, returns[last]),
-        format!(
-            "length: mean {:.1}; {terminated} of {} episodes ended by themselves, the others by the time limit",
-            statistics::mean(&lengths),
-            episodes.len()
-        ),
-        result,
-    ]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_last_line_is_the_promised_one() {
-        let one = |ret, terminated| Episode { ret, length: 10, terminated, adapted: None };
-        let episodes = [one(1.0, true), one(2.0, false), one(6.0, true)];
-        let lines = summary(&episodes);
-        // Standard error of 1, 2, 6: √(7/3).
-        assert_eq!(lines.last().unwrap(), "mean_return 3.0000 stderr 1.5275 episodes 3");
-        assert_eq!(lines[0], "return: lowest 1.00, median 2.00, highest 6.00");
-        assert!(lines[1].contains("2 of 3"));
-        assert!(summary(&episodes[..2])[0].contains("median 1.50"));
-        assert!(summary(&episodes[..1])[0].contains("median 1.00"));
-        // One episode, or one run of a kind, has no standard error.
-        assert_eq!(summary(&episodes[..1]).last().unwrap(), "mean_return 1.0000 stderr – episodes 1");
-        assert_eq!(over_runs("a", &[1.0], 1, "runs")[1], "mean_return 1.0000 stderr – episodes 1 runs 1");
-        assert_eq!(rows("", &episodes[..2]), "0,1,10,terminated\n1,2,10,truncated\n");
-        // Of several runs the runs are the sample: means 2 and 4, standard error of these.
-        let last = &over_runs("cartpole · ppo", &[2.0, 4.0], 3, "runs")[1];
-        assert_eq!(last, "mean_return 3.0000 stderr 1.0000 episodes 3 runs 2");
-    }
 }

@@ -1,15 +1,13 @@
 //! `quickstudy export`: a run as one file, or its policy as an ONNX model.
 
-use crate::files::reading;
-use crate::folder::{self, file, segments};
+use crate::folder;
 use crate::onnx::model;
 use crate::outcome::{EXISTS, Stop};
-use crate::pictures::format::expect_extension;
-use crate::settings::register;
+use crate::pictures::format::{check_place, expect_extension};
+use crate::results::policies::TrainedPolicy;
 use crate::terminal::output::{self, say};
-use crate::verbs::particles;
+use crate::training::joined_snapshot;
 use quickstudy_core::algo::Family;
-use quickstudy_core::train::{self, Evaluator, Saved};
 use quickstudy_core::{Device, in_bytes};
 use std::path::PathBuf;
 
@@ -77,7 +75,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<(), Stop> {
     }
     output::spare_runs([&*args.out], args.force)?;
     let bytes = match format {
-        ExportFormat::Safetensors => exported(args)?,
+        ExportFormat::Safetensors => joined_snapshot::read(&args.folder)?,
         ExportFormat::Onnx => modelled(args)?,
     };
     output::write(&args.out, &bytes)?;
@@ -89,7 +87,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<(), Stop> {
 fn format(args: &ExportArgs) -> Result<ExportFormat, Stop> {
     let format = match args.format {
         Some(format) => {
-            crate::pictures::format::check_place(&args.out)?;
+            check_place(&args.out)?;
             format
         }
         None => match expect_extension("--out", &args.out, "a run", &["safetensors", "onnx"])?.as_deref() {
@@ -110,42 +108,13 @@ fn format(args: &ExportArgs) -> Result<ExportFormat, Stop> {
 /// The policy as a model.
 fn modelled(args: &ExportArgs) -> Result<Vec<u8>, Stop> {
     let path = folder::policy(&args.folder, args.last, args.best)?;
-    let of_file = |error| {
-        let stop = Stop::from(error);
-        Stop { message: format!("{}: {}", path.display(), stop.message), ..stop }
-    };
-    let device = Device::cpu(1);
-    let mut policy = Evaluator::load_with(&device, register::own(), &reading::read(&path)?).map_err(of_file)?;
-    if let Some(index) = args.particle {
-        particles::choose(&mut policy, index, &path)?;
-    }
-    let networks = pollster::block_on(policy.networks()).map_err(of_file)?;
-    match policy.family() {
+    let policy = TrainedPolicy::load(&Device::cpu(1), &path, false)?.choose(args.particle)?;
+    let networks = pollster::block_on(policy.evaluator.networks());
+    let networks = networks.map_err(|error| Stop::from(error).about(path.display()))?;
+    match policy.evaluator.family() {
         Family::Gradients => say("note: the model is the policy before it adapts to a task; `adapt` takes gradients"),
         Family::Inference => say("note: the model reads z, which stands for the task: infer it, or give zeros"),
         Family::SingleTask | Family::Memory => {}
     }
-    Ok(model::bytes(&policy, &networks))
-}
-
-fn exported(args: &ExportArgs) -> Result<Vec<u8>, Stop> {
-    /// Snapshots of a run that goes on may follow each other quickly.
-    const TRIES: usize = 20;
-    let mut tries = 0;
-    loop {
-        let file = folder::read_snapshot(&args.folder, file::LAST)?;
-        let read = |name: &str, bytes: u64| segments::read(&args.folder, name, bytes);
-        let error = match train::joined(register::own(), Saved::in_parts(&file, &read)) {
-            Ok(bytes) => return Ok(bytes),
-            Err(error) => error,
-        };
-        // A run that goes on deletes segments once another snapshot has taken the place of this one.
-        tries += 1;
-        if tries < TRIES && folder::read_snapshot(&args.folder, file::LAST)? != file {
-            continue;
-        }
-        let stop = Stop::from(error);
-        let message = format!("{}: {}", args.folder.join(file::LAST).display(), stop.message);
-        return Err(Stop { message, ..stop });
-    }
+    Ok(model::bytes(&policy.evaluator, &networks))
 }

@@ -60,8 +60,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Stop> {
     expect_extension("--out", &out, "a report", &["html", "htm"])?;
     output::reserve(args.out.as_deref())?;
     output::spare_runs([&*out], args.force)?;
-    let metrics: Vec<String> = args.metric.iter().cloned().collect();
-    let (runs, notes) = experiments::collect(&args.folders, ENV_STEPS, &metrics)?;
+    let (runs, notes) = experiments::collect(&args.folders, ENV_STEPS, args.metric.as_slice())?;
     let all = experiments::group(runs, &args.by)?;
     let mut report = ReportPage::new(&all, &args.by, args.metric.as_deref(), args.baseline.as_deref(), notes)?;
     if !args.no_pictures {

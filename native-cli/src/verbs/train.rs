@@ -2,12 +2,12 @@
 
 use crate::json::train::TrainLine;
 use crate::outcome::Stop;
-use crate::settings::register;
+use crate::settings::{catalogue, register};
 use crate::studies::study;
 use crate::studies::study::parts::pairs;
 use crate::terminal::output;
 use crate::terminal::signals;
-use crate::text::program;
+use crate::text::{program, wrap};
 use crate::training::args::TrainArgs;
 use crate::training::{resume, start};
 use crate::{json, ranks};
@@ -40,16 +40,15 @@ Examples:
 /// The settings of the algorithm among the arguments, otherwise of the first one, with their defaults, what they do and
 /// their values; then the examples.
 pub(crate) fn help(arguments: &[OsString]) -> String {
-    let asked = register::algorithm_names().into_iter().find(|name| arguments.iter().any(|argument| argument == name));
-    // The tables are built in; a test finds each key in the help.
-    let table = super::list::settings(asked.unwrap_or(register::algorithm_names()[0])).unwrap_or_default().join("\n");
-    let others: Vec<&str> = register::algorithm_names().into_iter().filter(|name| asked != Some(name)).collect();
-    let others = others.join(", ");
+    let asked = register::algorithms().find(|def| arguments.iter().any(|argument| argument == def.name));
+    let table = asked.or(register::algorithms().next()).map(catalogue::settings).unwrap_or_default().join("\n");
+    let is_other = |name: &&str| asked.is_none_or(|def| def.name != *name);
+    let others = register::algorithm_names().into_iter().filter(is_other).collect::<Vec<_>>().join(", ");
     let of_others = match asked {
         Some(_) => format!("Other algorithms: {others}"),
         None => format!("Algorithms: {others}"),
     };
-    let of_others = super::list::wrap(&of_others, 81).join("\n");
+    let of_others = wrap(&of_others, 81, "").join("\n");
     format!("{table}\n\n{of_others}\nTheir settings: `quickstudy train promp --help`, for example\n\n{EXAMPLES}")
 }
 

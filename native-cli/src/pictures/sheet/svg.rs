@@ -1,7 +1,7 @@
 //! Drawings as SVG: a file of its own, or an element of a page.
 
 use super::{Anchor, Mark, Sheet};
-use crate::text::markup::escaped;
+use crate::text::quote::markup;
 use quickstudy_core::env::Color;
 use std::fmt::Write as _;
 
@@ -34,7 +34,7 @@ impl Sheet {
         let head = format!(
             "<svg viewBox=\"0 0 {width:.1} {height:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" role=\"img\" \
              aria-label=\"{}\">\n",
-            escaped(label)
+            markup(label)
         );
         head + &self.marks(&Writer { color: variable, prefix }) + "</svg>\n"
     }
@@ -111,7 +111,7 @@ impl Writer<'_> {
                      {bold} fill=\"{}\"{anchor}{turn}>{}</text>\n",
                     style.size,
                     (self.color)(style.color),
-                    escaped(text)
+                    markup(text)
                 )
             }
             Mark::Clip(_) => String::new(),

@@ -8,7 +8,7 @@ use crate::results::score::phrase;
 use crate::statistics::aggregate::Aggregate;
 use crate::statistics::bootstrap::Estimate;
 use crate::statistics::interval_text;
-use crate::text::numbers::short_count;
+use crate::text::numbers::{plural, short_count};
 
 /// Headings, lines and tables.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,7 +51,6 @@ impl Document {
 
 fn environments(comparison: &Comparison) -> Section {
     let runs: usize = comparison.tasks.iter().flat_map(|task| &task.runs).map(Vec::len).sum();
-    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let (methods, tasks) = (comparison.methods.len(), comparison.tasks.len());
     let mut lines = Vec::new();
     for task in &comparison.tasks {
@@ -66,7 +65,12 @@ fn environments(comparison: &Comparison) -> Section {
         comparison.resamples
     ));
     Section {
-        title: format!("{} of {} on {}", count(runs, "run"), count(methods, "experiment"), count(tasks, "environment")),
+        title: format!(
+            "{} of {} on {}",
+            plural(runs, "run"),
+            plural(methods, "experiment"),
+            plural(tasks, "environment")
+        ),
         lines,
         ..Section::default()
     }

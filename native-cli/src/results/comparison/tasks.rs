@@ -76,7 +76,7 @@ pub(crate) fn task(
     (metric, default): (&str, bool),
     notes: &mut Vec<String>,
 ) -> Option<Task> {
-    let name = env.map_or_else(|| "environment not recorded".to_owned(), experiments::show);
+    let name = experiments::env_name(env);
     let runs = here.iter().flat_map(|(one, method)| one.runs.iter().map(move |run| (run, *method)));
     let measured: Vec<(&Run, usize)> = runs.filter(|(run, _)| !run.curve(metric).is_empty()).collect();
     let curves: Vec<&[(f64, f64)]> = measured.iter().map(|(run, _)| run.curve(metric)).collect();

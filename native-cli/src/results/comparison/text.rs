@@ -1,10 +1,7 @@
 //! A comparison on a terminal.
 
 use super::document::{Document, Section};
-use crate::text::aligned;
-
-/// Columns of a terminal, to which lines are wrapped; tables are as wide as they are.
-const WIDTH: usize = 80;
+use crate::text::{WIDTH, aligned, wrap};
 
 /// The lines of a document.
 pub(crate) fn text(document: &Document) -> Vec<String> {
@@ -14,7 +11,7 @@ pub(crate) fn text(document: &Document) -> Vec<String> {
             lines.push(String::new());
         }
         lines.push(section.title.clone());
-        lines.extend(section.lines.iter().flat_map(|line| wrapped(line)));
+        lines.extend(section.lines.iter().flat_map(|line| wrap(&format!("  {line}"), WIDTH + 1, "    ")));
         lines.extend(table(section));
     }
     lines
@@ -29,22 +26,6 @@ fn table(section: &Section) -> Vec<String> {
     let numbers = ["seeds", "value", "probability"];
     let lines = aligned(&rows, |column| numbers.contains(&section.head[column]));
     lines.into_iter().map(|line| format!("  {line}")).collect()
-}
-
-/// A line as several, those behind the first one further to the right.
-fn wrapped(line: &str) -> Vec<String> {
-    let mut lines = vec!["  ".to_owned()];
-    for word in line.split(' ') {
-        let last = lines.len() - 1;
-        let (length, begun) = (lines[last].chars().count(), !lines[last].trim().is_empty());
-        if begun && length + 1 + word.chars().count() > WIDTH {
-            lines.push(format!("    {word}"));
-        } else {
-            lines[last] += if begun { " " } else { "" };
-            lines[last] += word;
-        }
-    }
-    lines
 }
 
 #[cfg(test)]

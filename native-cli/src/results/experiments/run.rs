@@ -52,16 +52,7 @@ impl Run {
         let default = [EPISODE_RETURN].into_iter().filter(|name| !evaluated || table.column(name).is_some());
         let default: Vec<String> = default.chain(evaluated.then_some(EVAL_RETURN)).map(str::to_owned).collect();
         let wanted = if metrics.is_empty() { &default } else { metrics };
-        let missing = [over].into_iter().chain(wanted.iter().map(String::as_str));
-        let missing = missing.filter(|_| !table.columns.is_empty()).find(|name| table.column(name).is_none());
-        if let Some(metric) = missing {
-            let near = quickstudy_core::closest(metric, table.columns.iter().map(String::as_str));
-            let hint = near.map_or_else(
-                || format!("it has: {}", table.columns.join(", ")),
-                |near| format!("did you mean `{near}`?"),
-            );
-            return Err(Stop::user(format!("{} has no metric `{metric}`", folder.display())).hint(hint));
-        }
+        score::expect_columns(&table, folder, [over].into_iter().chain(wanted.iter().map(String::as_str)))?;
         let mut config = read_config(folder)?;
         believe_snapshot(folder, &mut config, say);
         let seed = config.remove("seed");

@@ -7,8 +7,6 @@ use crate::results::experiments::{self, Experiment};
 #[derive(Debug)]
 pub(super) struct Compared<'a> {
     pub all: &'a [Experiment],
-    /// For each experiment the number of its method, which is that of its colour.
-    pub places: Vec<usize>,
     pub comparison: Comparison,
     pub metric: Option<&'a str>,
 }
@@ -16,7 +14,7 @@ pub(super) struct Compared<'a> {
 impl Compared<'_> {
     /// The name of an experiment, with its environment where there are several.
     pub(super) fn name(&self, experiment: usize) -> String {
-        let label = &self.comparison.methods[self.places[experiment]];
+        let label = &self.comparison.methods[self.comparison.places[experiment]];
         let env = self.all[experiment].env().map(experiments::show);
         match env.filter(|env| experiments::environments(self.all).len() > 1 && env != label) {
             Some(env) => format!("{label} on {env}"),

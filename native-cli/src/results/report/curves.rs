@@ -2,11 +2,12 @@
 
 use super::compared::Compared;
 use super::page;
-use crate::curve::{self, Plot, Series};
+use crate::curve::{self, Plot};
 use crate::metrics::names::axis_title;
-use crate::results::experiments;
+use crate::results::curves::series;
+use crate::results::experiments::{self, Experiment};
 use crate::results::score::phrase;
-use crate::text::markup::escaped;
+use crate::text::quote::markup;
 use toml::Value;
 
 /// Size of a panel; pages make it as wide as there is room.
@@ -36,35 +37,26 @@ fn legend(report: &Compared<'_>) -> String {
     if methods.len() < 2 {
         return String::new();
     }
-    let entry = |(i, label): (usize, &String)| format!("<li>{}{}</li>", page::key(i), escaped(label));
+    let entry = |(i, label): (usize, &String)| format!("<li>{}{}</li>", page::key(i), markup(label));
     format!("<ul class=\"legend\">{}</ul>\n", methods.iter().enumerate().map(entry).collect::<String>())
 }
 
 fn panel(report: &Compared<'_>, env: Option<&Value>, number: usize) -> String {
-    let name = env.map_or_else(|| "environment not recorded".to_owned(), experiments::show);
+    let name = experiments::env_name(env);
     let (default, _) = experiments::returns(report.all, env, ["drawn", "draws"]);
     let metric = report.metric.unwrap_or(default);
-    let here = report.all.iter().zip(&report.places).filter(|(one, _)| one.env() == env);
+    let here = report.all.iter().zip(&report.comparison.places).filter(|(one, _)| one.env() == env);
     let task = report.comparison.tasks.iter().find(|task| task.name == name && task.metric == metric);
-    let plot = Plot {
-        y_label: axis_title(metric),
-        series: here
-            .map(|(one, place)| Series {
-                label: report.comparison.methods[*place].clone(),
-                runs: one.runs.iter().map(|run| run.curve(metric).to_vec()).collect(),
-                color: Some(*place),
-                score: task.map(|task| task.at_budget(*place)),
-                ..Series::default()
-            })
-            .collect(),
-        ..Plot::default()
+    let line = |(one, place): (&Experiment, &usize)| {
+        series(one, metric, &report.comparison.methods[*place], *place, task.map(|task| task.at_budget(*place)))
     };
+    let plot = Plot { y_label: axis_title(metric), series: here.map(line).collect(), ..Plot::default() };
     let label = format!("{} over environment steps on {name}", plot.y_label);
     let drawn = match curve::draw_alone(&plot, SIZE) {
         Some(sheet) => sheet.svg_in_page(&label, &format!("curve{number}")),
-        None => format!("<p class=\"none\">No run has a value of {} yet.</p>\n", escaped(metric)),
+        None => format!("<p class=\"none\">No run has a value of {} yet.</p>\n", markup(metric)),
     };
     let score = task.map_or_else(String::new, |task| format!("; numbers: {}", phrase(metric, task.budget.steps)));
     let name = format!("{name}{score}");
-    format!("<figure><figcaption>{}</figcaption>\n{drawn}</figure>\n", escaped(&name))
+    format!("<figure><figcaption>{}</figcaption>\n{drawn}</figure>\n", markup(&name))
 }

@@ -8,8 +8,8 @@ use crate::outcome::Stop;
 use crate::pictures::sheet::{Frame, Sheet};
 use crate::results::comparison::task::Measured;
 use crate::settings::register;
-use crate::text::markup::escaped;
 use crate::text::numbers::short_count;
+use crate::text::quote::markup;
 use quickstudy_core::Device;
 use quickstudy_core::env::Scene;
 use quickstudy_core::host::EnvPlace;
@@ -44,7 +44,7 @@ struct FilmedEpisode {
 pub(super) fn films(report: &Compared<'_>) -> Vec<Filmstrip> {
     let film = |i: usize| Filmstrip {
         experiment: report.name(i),
-        method: report.places[i],
+        method: report.comparison.places[i],
         played: median(report, i)
             .ok_or_else(|| "no run of it has a score".to_owned())
             .and_then(|run| play(run).map_err(|stop| stop.message)),
@@ -56,7 +56,7 @@ pub(super) fn films(report: &Compared<'_>) -> Vec<Filmstrip> {
 fn median<'a>(report: &'a Compared<'_>, experiment: usize) -> Option<&'a Measured> {
     let one = &report.all[experiment];
     let is_own = |run: &&Measured| one.runs.iter().any(|own| own.folder == run.folder);
-    let all = report.comparison.tasks.iter().flat_map(|task| &task.runs[report.places[experiment]]);
+    let all = report.comparison.tasks.iter().flat_map(|task| &task.runs[report.comparison.places[experiment]]);
     let mut own: Vec<&Measured> = all.filter(is_own).collect();
     own.sort_by(|a, b| a.score.total_cmp(&b.score));
     own.get(own.len().saturating_sub(1) / 2).copied()
@@ -88,7 +88,7 @@ fn play(run: &Measured) -> Result<FilmedEpisode, Stop> {
 /// A strip for each episode.
 pub(super) fn section(films: &[Filmstrip]) -> String {
     let strip = |(i, film): (usize, &Filmstrip)| {
-        let head = format!("<h3>{}{}</h3>\n", page::key(film.method), escaped(&film.experiment));
+        let head = format!("<h3>{}{}</h3>\n", page::key(film.method), markup(&film.experiment));
         let body = match &film.played {
             Ok(played) => {
                 let picture = |(step, scene): &(usize, Scene)| {
@@ -97,9 +97,9 @@ pub(super) fn section(films: &[Filmstrip]) -> String {
                     format!("<figure>{drawn}<figcaption>step {step}</figcaption></figure>\n")
                 };
                 let pictures: String = played.moments.iter().map(picture).collect();
-                format!("<p>{}</p>\n<div class=\"film\">\n{pictures}</div>\n", escaped(&played.what))
+                format!("<p>{}</p>\n<div class=\"film\">\n{pictures}</div>\n", markup(&played.what))
             }
-            Err(why) => format!("<p class=\"none\">No picture: {}</p>\n", escaped(why)),
+            Err(why) => format!("<p class=\"none\">No picture: {}</p>\n", markup(why)),
         };
         format!("<div class=\"strip\">\n{head}{body}</div>\n")
     };

@@ -9,8 +9,8 @@ use crate::metrics::number;
 use crate::results::comparison::task::Measured;
 use crate::results::experiments::{Run, show};
 use crate::statistics::NONE;
-use crate::text::markup::escaped;
-use crate::text::numbers::short_count;
+use crate::text::numbers::{plural, short_count};
+use crate::text::quote::markup;
 use std::path::Path;
 
 /// Letters of a file that are shown at most.
@@ -36,8 +36,7 @@ pub(super) fn repeating(report: &Compared<'_>) -> String {
             || missing(file::CONFIG),
             |(run, config)| code(&format!("{} of {}", file::CONFIG, run.folder.display()), config.trim_end()),
         );
-        let runs = if one.runs.len() == 1 { "1 run".to_owned() } else { format!("{} runs", one.runs.len()) };
-        page::folded(&format!("{} · {runs}", report.name(i)), &(commands + &config))
+        page::folded(&format!("{} · {}", report.name(i), plural(one.runs.len(), "run")), &(commands + &config))
     };
     page::section("To repeat it", &report.all.iter().enumerate().map(experiment).collect::<String>())
 }
@@ -47,7 +46,7 @@ fn lines(text: String) -> Vec<String> {
 }
 
 fn code(title: &str, text: &str) -> String {
-    format!("<h4>{}</h4>\n<pre tabindex=\"0\">{}</pre>\n", escaped(title), escaped(text))
+    format!("<h4>{}</h4>\n<pre tabindex=\"0\">{}</pre>\n", markup(title), markup(text))
 }
 
 fn missing(name: &str) -> String {
@@ -79,7 +78,7 @@ pub(super) fn runs(report: &Compared<'_>) -> String {
             let seed = run.seed.as_ref().map_or_else(|| NONE.to_owned(), show);
             rows.push(vec![
                 Cell::code(&run.folder.display().to_string()),
-                Cell::method(&report.name(i), report.places[i]),
+                Cell::method(&report.name(i), report.comparison.places[i]),
                 Cell::number(&seed),
                 Cell::number(&short_count(run.length)),
                 Cell::number(&steps),
@@ -106,7 +105,7 @@ pub(super) fn runs(report: &Compared<'_>) -> String {
         all => format!("Runs were made by {} versions: {}.", all.len(), all.join("; ")),
     };
     let table = page::table("Runs with their scores and versions", &head, &rows);
-    let body = format!("<p>{}</p>\n{}", escaped(&made), page::folded(&format!("{} runs", rows.len()), &table));
+    let body = format!("<p>{}</p>\n{}", markup(&made), page::folded(&format!("{} runs", rows.len()), &table));
     page::section("Runs and versions", &body)
 }
 

@@ -1,8 +1,8 @@
 //! The frame of a page, and what its sections are made of.
 
 use crate::curve;
-use crate::text::markup::escaped;
 use crate::text::program::VERSION;
+use crate::text::quote::markup;
 
 /// The page's own looks, after the tokens that other pages share.
 const STYLE: &str =
@@ -12,7 +12,7 @@ const STYLE_HASH: &str = "sha256-px3xKCwm7VzTqBLaKlLpNjRF2NETg4jeNj2SO7Nl4Ik=";
 
 /// A page of sections.
 pub(super) fn page(title: &str, lead: &str, sections: &[String]) -> String {
-    let (title, lead, version) = (escaped(title), escaped(lead), escaped(VERSION));
+    let (title, lead, version) = (markup(title), markup(lead), markup(VERSION));
     let sections = sections.concat();
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -34,13 +34,13 @@ pub(super) fn page(title: &str, lead: &str, sections: &[String]) -> String {
 pub(super) fn section(heading: &str, body: &str) -> String {
     match body.is_empty() {
         true => String::new(),
-        false => format!("<section>\n<h2>{}</h2>\n{body}</section>\n", escaped(heading)),
+        false => format!("<section>\n<h2>{}</h2>\n{body}</section>\n", markup(heading)),
     }
 }
 
 /// A part of a section that is folded until it is asked for. `body` is HTML.
 pub(super) fn folded(summary: &str, body: &str) -> String {
-    format!("<details>\n<summary>{}</summary>\n{body}</details>\n", escaped(summary))
+    format!("<details>\n<summary>{}</summary>\n{body}</details>\n", markup(summary))
 }
 
 /// A cell of a table: its HTML, and whether it is a number.
@@ -52,22 +52,22 @@ pub(super) struct Cell {
 impl Cell {
     /// A cell of text.
     pub(super) fn text(text: &str) -> Self {
-        Self { html: escaped(text), number: false }
+        Self { html: markup(text), number: false }
     }
 
     /// A number.
     pub(super) fn number(text: &str) -> Self {
-        Self { html: escaped(text), number: true }
+        Self { html: markup(text), number: true }
     }
 
     /// Text in the letters of code.
     pub(super) fn code(text: &str) -> Self {
-        Self { html: format!("<code>{}</code>", escaped(text)), number: false }
+        Self { html: format!("<code>{}</code>", markup(text)), number: false }
     }
 
     /// The name of a method, after a piece of its line.
     pub(super) fn method(label: &str, number: usize) -> Self {
-        Self { html: format!("{}{}", key(number), escaped(label)), number: false }
+        Self { html: format!("{}{}", key(number), markup(label)), number: false }
     }
 }
 
@@ -83,7 +83,7 @@ pub(super) fn table(caption: &str, head: &[Cell], rows: &[Vec<Cell>]) -> String 
         };
         format!("<tr>{}</tr>\n", cells.iter().enumerate().map(cell).collect::<String>())
     };
-    let caption = escaped(caption);
+    let caption = markup(caption);
     format!(
         "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\"><table>\n\
          <caption><span>{caption}</span></caption>\n\

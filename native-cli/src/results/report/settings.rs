@@ -15,7 +15,7 @@ pub(super) fn section(report: &Compared<'_>) -> String {
         keys(report.all).into_iter().partition(|key| differs(report, key));
     let mut body = String::new();
     if !differing.is_empty() {
-        let column = |i: usize| Cell::method(&report.name(i), report.places[i]);
+        let column = |i: usize| Cell::method(&report.name(i), report.comparison.places[i]);
         let head: Vec<Cell> = std::iter::once(Cell::text("setting")).chain((0..report.all.len()).map(column)).collect();
         let row = |key: &&str| {
             let values = report.all.iter().map(|one| Cell::code(&values(one, key)));

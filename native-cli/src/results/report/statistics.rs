@@ -5,7 +5,7 @@ use super::page;
 use super::page::Cell;
 use crate::results::comparison::document::{Document, Section};
 use crate::statistics::aggregate::Aggregate;
-use crate::text::markup::escaped;
+use crate::text::quote::markup;
 
 /// Columns of numbers.
 const NUMBERS: [&str; 4] = ["seeds", "value", "probability", "95 % interval of it"];
@@ -19,7 +19,7 @@ pub(super) fn section(report: &Compared<'_>, document: &Document) -> String {
 }
 
 fn list(lines: &[String]) -> String {
-    let items: String = lines.iter().map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
+    let items: String = lines.iter().map(|line| format!("<li>{}</li>\n", markup(line))).collect();
     if items.is_empty() { items } else { format!("<ul>\n{items}</ul>\n") }
 }
 
@@ -27,7 +27,7 @@ fn list(lines: &[String]) -> String {
 fn shown(report: &Compared<'_>, part: &Section) -> String {
     let list = list(&part.lines);
     if part.head.is_empty() {
-        return format!("<div class=\"note\"><h3>{}</h3>\n{list}</div>\n", escaped(&part.title));
+        return format!("<div class=\"note\"><h3>{}</h3>\n{list}</div>\n", markup(&part.title));
     }
     let first = part.rows.iter().position(|row| part.head[0] == "statistic" && is_further(&row[0]));
     let (main, further) = part.rows.split_at(first.unwrap_or(part.rows.len()));

@@ -24,13 +24,16 @@
 
 use super::halving::Halving;
 use super::random::{MOST_TRIALS, RandomSearch};
+use crate::files::reading::read_text;
 use crate::outcome::Stop;
 use crate::settings::parse;
+use crate::settings::request::Request;
 use crate::settings::run_settings::RunSettings;
-use crate::studies::study::parts::split;
+use crate::studies::study::parts::{Pair, pairs, split};
 use crate::studies::sweep::score::Goal;
 use crate::text::numbers::grouped;
 use std::collections::HashSet;
+use std::path::Path;
 use toml::{Table, Value};
 
 /// A sweep as it was asked for.
@@ -51,8 +54,16 @@ pub(crate) struct SweepFile {
 }
 
 impl SweepFile {
+    /// Reads a file, and returns its text too.
+    pub(crate) fn read(path: &Path) -> Result<(Self, String), Stop> {
+        let text = String::from_utf8(read_text(path)?);
+        let text = text.map_err(|_| Stop::user(format!("{} is no text file", path.display())))?;
+        let file = Self::parse(&text).map_err(|problem| Stop::user(problem).about(path.display()))?;
+        Ok((file, text))
+    }
+
     /// Reads the text of a file.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str) -> Result<Self, String> {
         let mut table: Table = toml::from_str(text).map_err(|error| {
             let start = error.span().map_or(0, |span| span.start.min(text.len()));
             format!("line {}: {}", text[..start].matches('\n').count() + 1, error.message())
@@ -89,8 +100,37 @@ impl SweepFile {
         Ok(file)
     }
 
+    /// Puts settings that flags give in place of its own, and those of `--set`.
+    pub(crate) fn put(&mut self, flags: Table, settings: &[String]) -> Result<(), Stop> {
+        let lengths = ["steps", "iterations"];
+        if lengths.iter().any(|key| flags.contains_key(*key)) {
+            self.fixed.retain(|key, _| !lengths.contains(&key));
+        }
+        self.fixed.extend(flags);
+        settings.iter().try_for_each(|setting| self.set(setting))?;
+        if let (Some(halving), false) = (self.halving, self.fixed.contains_key("eval_every")) {
+            // Each rung ends with an evaluation.
+            let steps = i64::try_from(halving.first_steps).unwrap_or(i64::MAX);
+            self.fixed.insert("eval_every".to_owned(), Value::Integer(steps));
+        }
+        Ok(())
+    }
+
+    /// The algorithm and the environment of all trials.
+    pub(crate) fn pair(&self) -> Result<Pair, Stop> {
+        let settings = self.fixed.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+        let [message, hint] = match pairs(&Request { settings, ..Request::default() })?.as_slice() {
+            [pair] => return Ok(pair.clone()),
+            [] => {
+                ["a sweep needs an algorithm and an environment", "name them in the file, or by --algorithm and --env"]
+            }
+            _ => ["a sweep has one algorithm and one environment", "make a sweep for each of them"],
+        };
+        Err(Stop::user(message).hint(hint))
+    }
+
     /// Adds `key=value` of `--set`; a value with commas is a list of the values that are tried.
-    pub(crate) fn set(&mut self, text: &str) -> Result<(), Stop> {
+    fn set(&mut self, text: &str) -> Result<(), Stop> {
         let wrong = |problem: String| Stop::user(format!("--set {problem}"));
         let (key, list) = text.split_once('=').unwrap_or((text, ""));
         let values = split(list);

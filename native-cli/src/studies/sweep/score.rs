@@ -2,9 +2,10 @@
 
 use super::trial::Trial;
 use crate::folder::file;
-use crate::metrics::{ENV_STEPS, Table};
+use crate::metrics::{ENV_STEPS, EPISODE_RETURN, EVAL_RETURN, Table};
 use crate::outcome::Stop;
-use crate::results::score::{Budget, iteration, points, score_at};
+use crate::results::score::{Budget, expect_columns, iteration, points, score_at};
+use crate::settings::register;
 use crate::statistics::aggregate::Aggregate;
 use crate::statistics::bootstrap::Scores;
 use crate::statistics::mean;
@@ -19,13 +20,6 @@ pub(crate) enum Goal {
     Max,
     /// Smaller ones.
     Min,
-}
-
-/// The metric of scores.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Scorer {
-    /// Its column in the metrics.
-    pub metric: String,
 }
 
 /// How well a trial does.
@@ -55,7 +49,7 @@ impl Score {
 /// so many, and rows end with the first one that has come so far: what a run does later changes nothing. A trial that
 /// failed ends where it failed, and is no bound for the others.
 pub(super) fn take(
-    scorer: &Scorer,
+    metric: &str,
     trials: &[Trial],
     alive: &[usize],
     rung: Option<u64>,
@@ -65,7 +59,7 @@ pub(super) fn take(
     for number in alive {
         let folders = trials[*number].part.runs.iter().map(|run| &run.folder);
         let there = folders.filter(|folder| folder.join(file::CSV).exists());
-        found.push(there.map(|folder| scorer.read(folder, rung)).collect::<Result<Vec<_>, _>>()?);
+        found.push(there.map(|folder| read(metric, folder, rung)).collect::<Result<Vec<_>, _>>()?);
     }
     let bounds = alive.iter().zip(&found).filter(|(number, _)| scores[**number].failed.is_none());
     let curves = bounds.flat_map(|(_, runs)| runs).map(|run| &run.curve[..]).filter(|curve| !curve.is_empty());
@@ -91,27 +85,27 @@ struct MeasuredRun {
     iteration: f64,
 }
 
-impl Scorer {
-    /// The values of a run, and the environment steps of its last row.
-    fn read(&self, folder: &Path, rung: Option<u64>) -> Result<MeasuredRun, Stop> {
-        let path = folder.join(file::CSV);
-        let table = Table::read(&path)?;
-        table.notes(&path).iter().for_each(|note| say(note));
-        if table.columns.is_empty() {
-            return Ok(MeasuredRun::default());
-        }
-        if table.column(&self.metric).is_none() {
-            let near = quickstudy_core::closest(&self.metric, table.columns.iter().map(String::as_str));
-            let hint = near.map_or_else(
-                || format!("it has: {}", table.columns.join(", ")),
-                |near| format!("did you mean `{near}`?"),
-            );
-            return Err(Stop::user(format!("{} has no metric `{}`", folder.display(), self.metric)).hint(hint));
-        }
-        let steps = table.column(ENV_STEPS).unwrap_or_default();
-        let end = rung.and_then(|rung| steps.iter().copied().find(|made| *made >= rung as f64));
-        let mut curve = points(&table, ENV_STEPS, &self.metric);
-        curve.retain(|(made, _)| end.is_none_or(|end| *made <= end));
-        Ok(MeasuredRun { steps: steps.last().copied().unwrap_or(0.0) as u64, curve, iteration: iteration(&table) })
+/// The metric of scores: the one that is asked for, otherwise returns, of evaluations where all trials have some.
+pub(super) fn metric(asked: Option<String>, trials: &[Trial]) -> Result<String, Stop> {
+    if let Some(metric) = asked.as_ref().filter(|metric| !metric.contains('/')) {
+        let near = quickstudy_core::closest(metric, register::metrics().map(|(name, _)| name));
+        let hint = near.map_or_else(|| format!("such as {EVAL_RETURN}"), |near| format!("did you mean `{near}`?"));
+        return Err(Stop::user(format!("there is no metric `{metric}`")).hint(hint));
     }
+    let evaluated = trials.iter().map(|trial| &trial.part.plan).all(|plan| plan.run.eval_every(&plan.setup) > 0);
+    let default = if evaluated { EVAL_RETURN } else { EPISODE_RETURN };
+    Ok(asked.unwrap_or_else(|| default.to_owned()))
+}
+
+/// The values of a run, and the environment steps of its last row.
+fn read(metric: &str, folder: &Path, rung: Option<u64>) -> Result<MeasuredRun, Stop> {
+    let path = folder.join(file::CSV);
+    let table = Table::read(&path)?;
+    table.notes(&path).iter().for_each(|note| say(note));
+    expect_columns(&table, folder, [metric])?;
+    let steps = table.column(ENV_STEPS).unwrap_or_default();
+    let end = rung.and_then(|rung| steps.iter().copied().find(|made| *made >= rung as f64));
+    let mut curve = points(&table, ENV_STEPS, metric);
+    curve.retain(|(made, _)| end.is_none_or(|end| *made <= end));
+    Ok(MeasuredRun { steps: steps.last().copied().unwrap_or(0.0) as u64, curve, iteration: iteration(&table) })
 }

@@ -9,6 +9,7 @@ use crate::studies::planned_run::RunStage;
 use crate::studies::study::StudyPart;
 use crate::studies::study::arguments::{Common, Machine};
 use crate::studies::study::parts::Pair;
+use crate::text::numbers::grouped;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use toml::Value;
@@ -49,10 +50,8 @@ impl Trial {
         let settings: Vec<(String, Value)> = fixed.chain(tried.iter().cloned()).collect();
         let folder = out.join(&name);
         let request = Request { settings: settings.clone(), ..Request::default() };
-        let part = StudyPart::resolve(&request, pair, &folder).map_err(|stop| {
-            let message = format!("trial {name} ({}): {}", shown(&tried), stop.message);
-            Stop { message, ..stop }
-        })?;
+        let part = StudyPart::resolve(&request, pair, &folder)
+            .map_err(|stop| stop.about(format_args!("trial {name} ({})", shown(&tried))))?;
         let typed = |(key, value): &(String, Value)| ["--set".into(), format!("{key}={value}").into()];
         let pair_keys = ["algorithm", "env", "seed"];
         let settings = settings.iter().filter(|(key, _)| !pair_keys.contains(&key.as_str())).flat_map(typed).collect();
@@ -79,6 +78,22 @@ impl Trial {
             RunStage::Missing => false,
         })
     }
+}
+
+/// Checks that scores are there at the end of each rung.
+pub(super) fn check_rungs(file: &SweepFile, trials: &[Trial]) -> Result<(), Stop> {
+    let Some(halving) = file.halving else { return Ok(()) };
+    for plan in trials.iter().map(|trial| &trial.part.plan) {
+        let every = plan.run.eval_every(&plan.setup);
+        if every == 0 || halving.first_steps % every != 0 {
+            let first = grouped(halving.first_steps);
+            let message =
+                format!("eval_every = {every}: a rung of [halving] ends after {first} steps with no evaluation");
+            let hint = "let first_steps be a multiple of eval_every, or leave eval_every out";
+            return Err(Stop::user(message).hint(hint));
+        }
+    }
+    Ok(())
 }
 
 /// Settings as they are shown: `epochs=10 gamma=0.9`.

@@ -1,6 +1,6 @@
 //! Bernoulli bandits: pulling at random, the finite-horizon index, and knowing the best arm.
 
-use super::control::{Control, Seen};
+use super::control::{Control, RandomChoice, Seen};
 
 /// Index policies for longer trials would take too large a table.
 const MOST_PULLS: usize = 200;
@@ -8,26 +8,12 @@ const MOST_PULLS: usize = 200;
 const RATES: usize = 2000;
 
 pub(super) fn controls(arms: usize, pulls: usize) -> Vec<Box<dyn Control>> {
-    let mut all: Vec<Box<dyn Control>> = vec![Box::new(RandomPulls { arms })];
+    let mut all: Vec<Box<dyn Control>> = vec![Box::new(RandomChoice { name: "pulling at random", choices: arms })];
     if pulls <= MOST_PULLS {
         all.push(Box::new(Index::new(arms, pulls)));
     }
     all.push(Box::new(Best { arm: 0 }));
     all
-}
-
-struct RandomPulls {
-    arms: usize,
-}
-
-impl Control for RandomPulls {
-    fn name(&self) -> String {
-        "pulling at random".to_owned()
-    }
-    fn begin(&mut self, _task: &[f64]) {}
-    fn act(&mut self, _seen: Seen<'_>, uniform: f64) -> Vec<f64> {
-        vec![(uniform * self.arms as f64).floor()]
-    }
 }
 
 struct Best {

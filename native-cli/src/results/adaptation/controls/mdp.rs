@@ -1,6 +1,6 @@
 //! Tabular processes: acting at random, planning with what has been seen, and planning with the process known.
 
-use super::control::{Control, Seen};
+use super::control::{Control, RandomChoice, Seen};
 use quickstudy_core::env::TabularMdp;
 
 const STATES: usize = 10;
@@ -12,19 +12,8 @@ type Rewards = [[f64; ACTIONS]; STATES];
 type Chances = [[[f64; STATES]; ACTIONS]; STATES];
 
 pub(super) fn controls(horizon: usize) -> Vec<Box<dyn Control>> {
-    vec![Box::new(RandomActions), Box::new(Optimist::new(horizon)), Box::new(Knowing { horizon, plan: Vec::new() })]
-}
-
-struct RandomActions;
-
-impl Control for RandomActions {
-    fn name(&self) -> String {
-        "acting at random".to_owned()
-    }
-    fn begin(&mut self, _task: &[f64]) {}
-    fn act(&mut self, _seen: Seen<'_>, uniform: f64) -> Vec<f64> {
-        vec![(uniform * ACTIONS as f64).floor()]
-    }
+    let random = RandomChoice { name: "acting at random", choices: ACTIONS };
+    vec![Box::new(random), Box::new(Optimist::new(horizon)), Box::new(Knowing { horizon, plan: Vec::new() })]
 }
 
 /// The best action in each state with so many steps to come, from 1 on: dynamic programming.

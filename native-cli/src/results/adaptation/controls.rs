@@ -4,14 +4,23 @@ mod bandit;
 mod control;
 mod mdp;
 
-pub(super) use control::Control;
-use control::Seen;
+use crate::pictures::adaptation::rollouts;
+use control::{Control, Seen};
 use quickstudy_core::Result;
 use quickstudy_core::env::{ActionSpace, Dim, EnvDef, EnvSpec};
 use quickstudy_core::rng::{fold_in, key_from_seed, stream, threefry2x32};
+use quickstudy_core::train::Adaptation;
+
+/// The controls of an environment, each with its returns on the tasks of an adaptation.
+pub(crate) fn beside(env: &EnvDef, adaptation: &Adaptation, seed: u64) -> Result<Vec<(String, Vec<f64>)>> {
+    let sizes = [rollouts(adaptation), adaptation.episodes, adaptation.horizon];
+    let played =
+        |mut control: Box<dyn Control>| Ok((control.name(), play(&mut *control, env, &adaptation.tasks, sizes, seed)?));
+    controls(env).into_iter().map(played).collect()
+}
 
 /// Controls for an environment, from trivial to best; empty where none is known.
-pub(super) fn controls(env: &EnvDef) -> Vec<Box<dyn Control>> {
+fn controls(env: &EnvDef) -> Vec<Box<dyn Control>> {
     let spec = env.spec();
     match spec.name.split(':').next().unwrap_or_default() {
         "bandit" => bandit::controls(spec.task.len(), spec.horizon),
@@ -22,7 +31,7 @@ pub(super) fn controls(env: &EnvDef) -> Vec<Box<dyn Control>> {
 }
 
 /// Returns of a control on each task: whole trials of `episodes` episodes, `rollouts` of them averaged.
-pub(super) fn play(
+fn play(
     control: &mut dyn Control,
     env: &EnvDef,
     tasks: &[Vec<f32>],
@@ -41,8 +50,7 @@ pub(super) fn play(
                 let key = fold_in(key, episode as u32);
                 let mut state = env.reset::<f64>(&task, fold_in(key, 0), element)?;
                 for step in 0..horizon {
-                    let draw =
-                        quickstudy_core::rng::threefry2x32(fold_in(key, u32::MAX - step as u32), [element, 1])[0];
+                    let draw = threefry2x32(fold_in(key, u32::MAX - step as u32), [element, 1])[0];
                     let uniform = f64::from(draw >> 8) / f64::from(1 << 24);
                     let action = control.act(Seen { state: &state, step }, uniform);
                     let next = env.step::<f64>(&state, &action, &task, fold_in(key, step as u32 + 1), element)?;
@@ -63,18 +71,19 @@ pub(super) fn play(
 /// Controls of bodies that should run at a velocity or in a direction: doing nothing, and acting by chance.
 fn of_bodies(spec: &EnvSpec) -> Vec<Box<dyn Control>> {
     let ActionSpace::Box { dims } = &spec.action else { return Vec::new() };
-    vec![Box::new(Nothing { dims: dims.len() }), Box::new(Chance { dims: dims.clone() })]
+    vec![Box::new(Still { name: "doing nothing", dims: dims.len() }), Box::new(Chance { dims: dims.clone() })]
 }
 
-struct Nothing {
+/// Actions of zeros.
+struct Still {
+    name: &'static str,
     dims: usize,
 }
 
-impl Control for Nothing {
+impl Control for Still {
     fn name(&self) -> String {
-        "doing nothing".to_owned()
+        self.name.to_owned()
     }
-    fn begin(&mut self, _task: &[f64]) {}
     fn act(&mut self, _seen: Seen<'_>, _uniform: f64) -> Vec<f64> {
         vec![0.0; self.dims]
     }
@@ -89,7 +98,6 @@ impl Control for Chance {
     fn name(&self) -> String {
         "acting by chance".to_owned()
     }
-    fn begin(&mut self, _task: &[f64]) {}
     fn act(&mut self, seen: Seen<'_>, uniform: f64) -> Vec<f64> {
         let key = [(uniform * f64::from(1 << 24)) as u32, seen.step as u32];
         let number = |(i, dim): (usize, &Dim)| {
@@ -104,7 +112,7 @@ impl Control for Chance {
 fn in_plane(spec: &EnvSpec) -> Vec<Box<dyn Control>> {
     let ActionSpace::Box { dims } = &spec.action else { return Vec::new() };
     let (Some(plane), 2) = (spec.plane, dims.len()) else { return Vec::new() };
-    let still = Still { dims: dims.len() };
+    let still = Still { name: "standing still", dims: dims.len() };
     // Walls and momentum need more than the straight way.
     let straight = ["point-momentum", "point-walls"].iter().all(|name| !spec.name.starts_with(name));
     let goal = ["goal_x", "goal_y"].map(|name| spec.task.iter().position(|dim| dim.name == name));
@@ -114,20 +122,6 @@ fn in_plane(spec: &EnvSpec) -> Vec<Box<dyn Control>> {
             vec![Box::new(still), Box::new(Straight { plane, goal: [x, y], limits, target: [0.0; 2] })]
         }
         _ => vec![Box::new(still)],
-    }
-}
-
-struct Still {
-    dims: usize,
-}
-
-impl Control for Still {
-    fn name(&self) -> String {
-        "standing still".to_owned()
-    }
-    fn begin(&mut self, _task: &[f64]) {}
-    fn act(&mut self, _seen: Seen<'_>, _uniform: f64) -> Vec<f64> {
-        vec![0.0; self.dims]
     }
 }
 
