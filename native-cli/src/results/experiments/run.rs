@@ -45,23 +45,14 @@ impl Run {
     /// Reads columns of `metrics` over the column `over` from a run folder; without any, returns of evaluations and of
     /// training, as far as they are there. Without a configuration the folder's name stands for that.
     pub(crate) fn read(folder: &Path, over: &str, metrics: &[String]) -> Result<Self, Stop> {
-        let path = folder.join(file::CSV);
-        let table = Metrics::read(&path)?;
-        table.notes(&path).iter().for_each(|note| say(note));
+        let table = Metrics::read(folder)?;
+        table.notes.iter().for_each(|note| say(note));
         let evaluated = table.column(EVAL_RETURN).is_some();
         let default = [EPISODE_RETURN].into_iter().filter(|name| !evaluated || table.column(name).is_some());
         let default: Vec<String> = default.chain(evaluated.then_some(EVAL_RETURN)).map(str::to_owned).collect();
         let wanted = if metrics.is_empty() { &default } else { metrics };
-        let missing = [over].into_iter().chain(wanted.iter().map(String::as_str));
-        let missing = missing.filter(|_| !table.columns.is_empty()).find(|name| table.column(name).is_none());
-        if let Some(metric) = missing {
-            let near = quickstudy_core::closest(metric, table.columns.iter().map(String::as_str));
-            let hint = near.map_or_else(
-                || format!("it has: {}", table.columns.join(", ")),
-                |near| format!("did you mean `{near}`?"),
-            );
-            return Err(Stop::user(format!("{} has no metric `{metric}`", folder.display())).hint(hint));
-        }
+        let all = [over].into_iter().chain(wanted.iter().map(String::as_str));
+        all.filter(|_| !table.columns.is_empty()).try_for_each(|metric| table.check_metric(metric, folder))?;
         let mut config = read_config(folder)?;
         believe_snapshot(folder, &mut config, say);
         let seed = config.remove("seed");

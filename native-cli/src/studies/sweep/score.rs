@@ -1,7 +1,7 @@
 //! How well trials do: their scores at a budget, in the mean over seeds.
 
 use super::trial::Trial;
-use crate::folder::file;
+use crate::folder::has_rows;
 use crate::metrics::{ENV_STEPS, Table};
 use crate::outcome::Stop;
 use crate::results::score::{Budget, iteration, points, score_at};
@@ -64,7 +64,7 @@ pub(super) fn take(
     let mut found = Vec::with_capacity(alive.len());
     for number in alive {
         let folders = trials[*number].part.runs.iter().map(|run| &run.folder);
-        let there = folders.filter(|folder| folder.join(file::CSV).exists());
+        let there = folders.filter(|folder| has_rows(folder));
         found.push(there.map(|folder| scorer.read(folder, rung)).collect::<Result<Vec<_>, _>>()?);
     }
     let bounds = alive.iter().zip(&found).filter(|(number, _)| scores[**number].failed.is_none());
@@ -94,20 +94,12 @@ struct MeasuredRun {
 impl Scorer {
     /// The values of a run, and the environment steps of its last row.
     fn read(&self, folder: &Path, rung: Option<u64>) -> Result<MeasuredRun, Stop> {
-        let path = folder.join(file::CSV);
-        let table = Table::read(&path)?;
-        table.notes(&path).iter().for_each(|note| say(note));
+        let table = Table::read(folder)?;
+        table.notes.iter().for_each(|note| say(note));
         if table.columns.is_empty() {
             return Ok(MeasuredRun::default());
         }
-        if table.column(&self.metric).is_none() {
-            let near = quickstudy_core::closest(&self.metric, table.columns.iter().map(String::as_str));
-            let hint = near.map_or_else(
-                || format!("it has: {}", table.columns.join(", ")),
-                |near| format!("did you mean `{near}`?"),
-            );
-            return Err(Stop::user(format!("{} has no metric `{}`", folder.display(), self.metric)).hint(hint));
-        }
+        table.check_metric(&self.metric, folder)?;
         let steps = table.column(ENV_STEPS).unwrap_or_default();
         let end = rung.and_then(|rung| steps.iter().copied().find(|made| *made >= rung as f64));
         let mut curve = points(&table, ENV_STEPS, &self.metric);
