@@ -3,7 +3,8 @@
 //! A command names a folder, and whoever sent it may have put links there to any file. So the folder itself and those
 //! above it may be links, and what lies below may not. Reading follows links.
 
-use super::{file, has_rows};
+use super::file;
+use super::finding::has_rows;
 use crate::outcome::Stop;
 use std::fs;
 use std::path::Path;
