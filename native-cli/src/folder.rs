@@ -35,7 +35,7 @@ use crate::files::{atomic, cannot, cannot_keep, disk, make_folder};
 use crate::outcome::{EXISTS, Stop};
 use crate::text::quote::shell_quote;
 pub(crate) use begun::Begun;
-pub(crate) use finding::{find_evaluable, find_resumable, find_runs, find_started, is_started};
+pub(crate) use finding::{find_evaluable, find_resumable, find_runs, find_started, has_rows, is_started};
 pub(crate) use guard::{check_descriptors, check_plain, is_locked, is_of_run};
 use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};

@@ -10,24 +10,26 @@
 
 pub(crate) mod agreement;
 mod columns;
-mod gaps;
 pub(crate) mod history;
+mod merge;
 pub(crate) mod meta_test;
 pub(crate) mod names;
 pub(crate) mod rewind;
 pub(crate) mod rows;
+mod table;
 pub(crate) mod tfevents;
 
-use crate::files::{atomic, cannot, cannot_keep, disk, hint_for};
+use crate::files::{atomic, cannot_keep, disk, hint_for};
 use crate::folder::{RunFolder, file};
 use crate::outcome::Stop;
 pub(crate) use names::{ENV_STEPS, EPISODE_RETURN, EVAL_RETURN, SECONDS};
-use rewind::{Rewound, TAIL};
-use rows::{RowFormat, Rows, TextRow};
+use rewind::Rewound;
+use rows::{RowFormat, Rows, TAIL, TextRow};
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
+pub use table::Table;
 
 /// Named values of one iteration, in column order.
 pub(crate) type Row = Vec<(String, f64)>;
@@ -178,67 +180,6 @@ fn append_to(path: &Path, rows: &mut Vec<u8>, begin: &dyn Fn() -> String, sync: 
 fn begin_events(out: &mut Vec<u8>, config: &str, wall_time: f64) {
     tfevents::begin(out, wall_time);
     tfevents::text(out, "config", wall_time, &format!("```toml\n{config}\n```"));
-}
-
-/// A metrics CSV in memory.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Table {
-    /// Column names.
-    pub columns: Vec<String>,
-    /// Rows, in file order; NaN where a cell is empty.
-    pub rows: Vec<Vec<f64>>,
-    /// Lines that are no rows.
-    pub damaged: usize,
-    /// Cells with an infinite number, which counts as none.
-    pub infinite: usize,
-}
-
-impl Table {
-    /// Reads the complete rows of a metrics CSV.
-    pub fn read(path: &Path) -> Result<Self, Stop> {
-        let cannot_read = |error: io::Error| cannot("read", path, &error);
-        // What is neither a file nor has an end is refused before it is read.
-        if !std::fs::metadata(path).map_err(cannot_read)?.is_file() {
-            return Err(Stop::user(format!("{} is no file", path.display())));
-        }
-        let table = Self::rows_of(path).map_err(cannot_read)?;
-        // An empty file is one of a run that has just begun.
-        let begun = !table.columns.is_empty() || std::fs::metadata(path).is_ok_and(|file| file.len() > 0);
-        if begun && table.column(ENV_STEPS).is_none() {
-            return Err(Stop::user(format!(
-                "{} is no metrics file of this program: it has no column {ENV_STEPS}",
-                path.display()
-            )));
-        }
-        Ok(table)
-    }
-
-    /// Says what of the file at `path` counts for nothing.
-    pub fn notes(&self, path: &Path) -> Vec<String> {
-        let (path, mut notes) = (path.display(), Vec::new());
-        if self.damaged > 0 {
-            notes.push(format!("note: {path} has {} damaged lines, left out; a resume mends them", self.damaged));
-        }
-        if self.infinite > 0 {
-            notes.push(format!("note: {path} has {} infinite values, left out", self.infinite));
-        }
-        notes
-    }
-
-    /// The values of one column, or `None` if there is no such column.
-    pub fn column(&self, name: &str) -> Option<Vec<f64>> {
-        let index = self.columns.iter().position(|c| c == name)?;
-        Some(self.rows.iter().map(|row| row[index]).collect())
-    }
-
-    fn rows_of(path: &Path) -> io::Result<Self> {
-        let columns = rows::columns_of(path)?;
-        let mut rows = Rows::open(path, RowFormat::Csv(&columns), 0)?;
-        let cells = |row: TextRow| columns.iter().map(|name| row.value(name)).collect();
-        let found = rows.by_ref().map(|row| row.map(cells)).collect::<io::Result<_>>()?;
-        let (damaged, infinite) = (rows.damaged as usize, rows.infinite);
-        Ok(Self { rows: found, damaged, infinite, columns })
-    }
 }
 
 /// A value as text: integers plainly, values that came from an `f32` with its digits, others in full; NaN is empty.

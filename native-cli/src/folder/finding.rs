@@ -9,29 +9,35 @@ use std::path::{Path, PathBuf};
 
 /// Folders in folders that are looked into, counted from the one that was named.
 const DEEPEST: usize = 8;
+/// The files whose rows are read: the record, and the CSV where that is missing.
+const ROWS: [&str; 2] = [file::JSONL, file::CSV];
+/// Those of which a run that has begun has some.
+const BEGUN: [&str; 3] = [file::LAST, file::JSONL, file::CSV];
+/// Those of which a run that was at least started has some.
+const STARTED: [&str; 4] = [file::LAST, file::JSONL, file::CSV, file::LOCK];
 
 /// The run folders that `path` stands for: itself, or those in it and in its folders, sorted by path.
 pub(crate) fn find_runs(path: &Path) -> Result<Vec<PathBuf>, Stop> {
-    find(path, &[file::CSV], DEEPEST)
+    find(path, &ROWS, DEEPEST)
 }
 
 /// The run folders that may hold a policy, as [`find_runs`]; those that lost their metrics are among them.
 pub(crate) fn find_evaluable(path: &Path) -> Result<Vec<PathBuf>, Stop> {
-    find(path, &[file::LAST, file::CSV], DEEPEST)
+    find(path, &BEGUN, DEEPEST)
 }
 
 /// The run folders that can be resumed: itself, or its direct children. What lies deeper was put away.
 pub(crate) fn find_resumable(path: &Path) -> Result<Vec<PathBuf>, Stop> {
-    find(path, &[file::LAST, file::CSV], 1)
+    find(path, &BEGUN, 1)
 }
 
 /// The run folders that were at least started: itself, or its direct children. Those that were killed before they had a
 /// snapshot are among them.
 pub(crate) fn find_started(path: &Path) -> Result<Vec<PathBuf>, Stop> {
-    match holds(path, &[file::LAST, file::CSV]) {
+    match holds(path, &BEGUN) {
         true => Ok(vec![path.to_owned()]),
         // A folder gets its lock before all else; where one has runs below it, these are meant.
-        false => below(path, &[file::LAST, file::CSV, file::LOCK], 1).or_else(|stop| match is_started(path) {
+        false => below(path, &STARTED, 1).or_else(|stop| match is_started(path) {
             true => Ok(vec![path.to_owned()]),
             false => Err(stop),
         }),
@@ -40,7 +46,12 @@ pub(crate) fn find_started(path: &Path) -> Result<Vec<PathBuf>, Stop> {
 
 /// Tells whether a run was at least started in this folder.
 pub(crate) fn is_started(folder: &Path) -> bool {
-    holds(folder, &[file::LAST, file::CSV, file::LOCK])
+    holds(folder, &STARTED)
+}
+
+/// Tells whether there are rows of a run in this folder, or there will be.
+pub(crate) fn has_rows(folder: &Path) -> bool {
+    holds(folder, &ROWS)
 }
 
 fn holds(folder: &Path, names: &[&str]) -> bool {
@@ -80,7 +91,7 @@ fn below(path: &Path, names: &[&str], depth: usize) -> Result<Vec<PathBuf>, Stop
     }
     runs.sort();
     if runs.is_empty() {
-        return Err(Stop::user(format!("{} holds no run ({})", path.display(), file::CSV))
+        return Err(Stop::user(format!("{} holds no run ({})", path.display(), ROWS.join(", ")))
             .hint("expected a run folder made by `quickstudy train`, or a folder of them"));
     }
     Ok(runs)

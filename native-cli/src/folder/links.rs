@@ -4,6 +4,7 @@
 //! above it may be links, and what lies below may not. Reading follows links.
 
 use super::file;
+use super::finding::has_rows;
 use crate::outcome::Stop;
 use std::fs;
 use std::path::Path;
@@ -43,7 +44,7 @@ pub(crate) fn check_unnamed(path: &Path) -> Result<(), Stop> {
 /// Refuses a result that the user named, if the way to it is through a link in a run folder.
 pub(crate) fn check_result(path: &Path) -> Result<(), Stop> {
     let has = |folder: &Path, name: &str| folder.join(name).exists();
-    let is_run = |folder: &Path| has(folder, file::LAST) || (has(folder, file::CONFIG) && has(folder, file::CSV));
+    let is_run = |folder: &Path| has(folder, file::LAST) || (has(folder, file::CONFIG) && has_rows(folder));
     let path = if path.is_absolute() { path.to_owned() } else { Path::new(".").join(path) };
     let folders = path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
     folders.filter(|folder| is_run(folder)).last().map_or(Ok(()), |run| check_below(run, &path))

@@ -239,7 +239,7 @@ fn runs_are_found_in_a_folder_and_in_its_folders() {
         fs::create_dir(dir.join(name)).unwrap();
     }
     fs::write(dir.join("a").join(file::CSV), "").unwrap();
-    fs::write(dir.join("b").join(file::CSV), "").unwrap();
+    fs::write(dir.join("b").join(file::JSONL), "").unwrap();
     assert_eq!(find_runs(&dir).unwrap(), [dir.join("a"), dir.join("b")]);
     assert_eq!(find_runs(&dir.join("b")).unwrap(), [dir.join("b")]);
     // A run whose metrics were deleted can be resumed all the same, and gets them back.

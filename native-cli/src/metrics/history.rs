@@ -6,14 +6,13 @@
 mod due;
 
 use crate::folder::file;
-use crate::metrics::rewind::TAIL;
-use crate::metrics::rows::{RowFormat, Rows, TextRow, open};
+use crate::metrics::rows::{RowFormat, Rows, TAIL, TextRow, open};
 use crate::metrics::{EPISODE_RETURN, EVAL_RETURN, SECONDS, number};
 use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
-pub(crate) use due::Due;
+pub(crate) use due::{Due, Gaps, in_words};
 
 /// Points per doubling of the steps, or rows of the metrics where `log_every` is 0.
 pub(crate) const PER_DOUBLING: u64 = 1000;
@@ -209,16 +208,6 @@ impl History {
         let mut history = Self::default();
         history.add(Rows::open(&folder.join(file::JSONL), RowFormat::Json, 0)?)?;
         Ok(history)
-    }
-
-    /// Iterations of the last row of the run in `folder`; 0 if there is none.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a count
-    pub fn iterations(folder: &Path) -> io::Result<u64> {
-        let mut last = 0;
-        for row in Rows::tail(&folder.join(file::JSONL), RowFormat::Json, TAIL)? {
-            last = row?.value(ITERATIONS).max(0.0) as u64;
-        }
-        Ok(last)
     }
 
     /// The history that `curve.csv` keeps, if that is there and whole.

@@ -13,6 +13,8 @@ const LONGEST: u64 = 1 << 20;
 const MARK: &[u8] = "\u{feff}".as_bytes();
 /// Most values of a row of JSON; runs have some dozens.
 const MOST: usize = 1000;
+/// Most bytes that a resume reads of each file, from its end. Rows of a day take less by default.
+pub(crate) const TAIL: u64 = 32 << 20;
 /// Bytes in which a record of events must begin.
 const WINDOW: u64 = 1 << 20;
 
@@ -90,7 +92,11 @@ impl TextRow {
 
     /// The line of a CSV with these columns.
     pub fn to_csv(&self, columns: &[String]) -> String {
-        let texts: Vec<&str> = columns.iter().map(|name| self.text(name)).collect();
+        // Cells are in the order of columns, as a rule.
+        let mut cells = self.cells.iter().peekable();
+        let mut text =
+            |name: &str| cells.next_if(|cell| cell.0 == name).map_or_else(|| self.text(name), |cell| &cell.1);
+        let texts: Vec<&str> = columns.iter().map(|name| text(name)).collect();
         texts.join(",") + "\n"
     }
 
@@ -211,7 +217,7 @@ pub(crate) struct Rows<'a> {
     /// Lines or records that are no rows. Records after a damaged one are not read.
     pub damaged: u64,
     /// Infinite numbers in rows of a CSV, which count as none.
-    pub infinite: usize,
+    pub infinite: u64,
     /// The last event. Those that begin a file are rows at step 0 without values.
     pub event: Vec<u8>,
 }
@@ -270,7 +276,7 @@ impl<'a> Rows<'a> {
                         (Some(Line::Text(text)), Some(columns)) => {
                             let row = TextRow::from_csv(text, columns);
                             let infinite = text.split(',').filter(|cell| row.is_some() && is_infinite(cell));
-                            self.infinite += infinite.count();
+                            self.infinite += infinite.count() as u64;
                             row
                         }
                     };

@@ -2,7 +2,7 @@
 
 mod run;
 
-use crate::folder::{file, find_runs};
+use crate::folder::find_runs;
 use crate::metrics::{self, EPISODE_RETURN, EVAL_RETURN};
 use crate::outcome::Stop;
 use run::NAMES;
@@ -167,7 +167,7 @@ pub(crate) fn collect(folders: &[PathBuf], over: &str, metrics: &[String]) -> Re
         found.extend(find_runs(folder)?.into_iter().filter(new));
     }
     let runs = found.iter().map(|folder| Run::read(folder, over, metrics)).collect::<Result<Vec<_>, _>>()?;
-    unique(runs, &|folder| metrics::Table::read(&folder.join(file::CSV)))
+    unique(runs, &metrics::Table::read)
 }
 
 /// Returns the metric of returns that all runs on an environment have, and a note where only some have evaluations.

@@ -3,7 +3,8 @@
 use crate::files::reading;
 use crate::folder::{self, file};
 use crate::metrics::agreement;
-use crate::metrics::history::History;
+use crate::metrics::history::ITERATIONS;
+use crate::metrics::{ENV_STEPS, Table as Metrics};
 use crate::outcome::Stop;
 use crate::settings::keep_snapshots::Keep;
 use crate::settings::register;
@@ -74,13 +75,15 @@ impl PlannedRun {
                 made => RunStage::Begun(made.unwrap_or(0)),
             });
         }
-        let rows = History::load(&self.folder, u64::MAX).unwrap_or_default();
+        let rows = Metrics::read(&self.folder).unwrap_or_default();
+        let last = |name| rows.column(name).and_then(|all| all.last().copied()).unwrap_or(0.0) as u64;
+        let made = last(ENV_STEPS);
         let enough = match length {
             Length::Preset => true,
-            Length::Steps(steps) => rows.steps() >= steps,
-            Length::Iterations(iterations) => History::iterations(&self.folder).is_ok_and(|made| made >= iterations),
+            Length::Steps(steps) => made >= steps,
+            Length::Iterations(iterations) => last(ITERATIONS) >= iterations,
         };
-        match (rows.steps(), self.plan.run.keep_snapshots(&self.plan.setup)) {
+        match (made, self.plan.run.keep_snapshots(&self.plan.setup)) {
             (0, _) => Ok(RunStage::Missing),
             (_, Keep::None) if enough => Ok(RunStage::Finished),
             _ => {

@@ -2,19 +2,18 @@
 
 use crate::files::reading;
 use crate::folder::file;
-use crate::metrics::history::History;
 use crate::results::experiments::{believe_snapshot, show};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// The facts of a run as JSON, as far as its files tell them, after so many environment steps.
+/// The facts of a run as JSON, as far as its files tell them, after so many environment steps and iterations.
 ///
 /// `writer` says whether a process has put its name into the lock file, which is emptied when a run ends: a killed one
 /// leaves it. The lock itself is not tried, so that no run finds its folder taken. `quiet` has the seconds since the
 /// last row.
-pub(super) fn facts(folder: &Path, steps: u64) -> Value {
+pub(super) fn facts(folder: &Path, steps: u64, made: u64) -> Value {
     let config = reading::read_own_text(&folder.join(file::CONFIG)).ok();
     let mut config: toml::Table =
         config.and_then(|bytes| toml::from_str(&String::from_utf8_lossy(&bytes)).ok()).unwrap_or_default();
@@ -26,7 +25,7 @@ pub(super) fn facts(folder: &Path, steps: u64) -> Value {
     let writer = fs::metadata(folder.join(file::LOCK)).is_ok_and(|lock| lock.is_file() && lock.len() > 0);
     let iterations = config.get("iterations").and_then(toml::Value::as_integer).and_then(|all| u64::try_from(all).ok());
     let done = match iterations {
-        Some(all) => History::iterations(folder).is_ok_and(|made| made >= all),
+        Some(all) => made >= all,
         None => total.is_some_and(|total| u64::try_from(total).is_ok_and(|total| steps >= total)),
     };
     let settings: Vec<[String; 2]> = config.iter().map(|(key, value)| [key.clone(), show(value)]).collect();
@@ -47,7 +46,8 @@ pub(super) fn facts(folder: &Path, steps: u64) -> Value {
 
 /// Seconds since the last row was written, if there is one.
 fn quiet(folder: &Path) -> Option<u64> {
-    let written = fs::metadata(folder.join(file::JSONL)).ok().filter(|meta| meta.len() > 0)?.modified().ok()?;
+    let files = [file::JSONL, file::CSV].iter().filter_map(|name| fs::metadata(folder.join(name)).ok());
+    let written = files.filter(|meta| meta.len() > 0).filter_map(|meta| meta.modified().ok()).max()?;
     Some(SystemTime::now().duration_since(written).unwrap_or_default().as_secs())
 }
 
@@ -59,13 +59,13 @@ mod tests {
     #[test]
     fn facts_are_those_that_files_tell() {
         let dir = scratch("watch-facts");
-        let none = facts(&dir, 0);
+        let none = facts(&dir, 0, 0);
         assert_eq!((&none["env"], &none["writer"], &none["done"]), (&Value::Null, &json!(false), &json!(false)));
         fs::write(dir.join(file::CONFIG), "algorithm = \"ppo\"\nenv = \"<b>\"\nseed = 3\nsteps = 500\n").unwrap();
         fs::write(dir.join(file::LOCK), "pid 7\n").unwrap();
         fs::write(dir.join(file::JSONL), "{}\n").unwrap();
         fs::write(dir.join(file::VERSION), "{\"device\": \"cpu\"").unwrap();
-        let some = facts(&dir, 512);
+        let some = facts(&dir, 512, 2);
         for (key, value) in [
             ("env", json!("<b>")),
             ("seed", json!("3")),

@@ -1,10 +1,10 @@
 //! The numbers of a run, as they are written: rows of its metrics since the last look.
 
 use crate::folder::file;
-use crate::metrics::ENV_STEPS;
-use crate::metrics::history::Points;
+use crate::metrics::history::{ITERATIONS, Points};
 use crate::metrics::names::axis_title;
-use crate::metrics::rows::{RowFormat, Rows, TextRow};
+use crate::metrics::rows::{RowFormat, Rows};
+use crate::metrics::{ENV_STEPS, Table};
 use serde_json::{Map, Value, json};
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -15,14 +15,16 @@ const COLUMNS: usize = 200;
 
 /// All columns of a run's metrics in bounded memory.
 ///
-/// It holds no file open and takes no lock: each look opens the file, reads what is new of it, and leaves a last line
-/// that is half written for the next one.
+/// It holds no file open and takes no lock. The first look reads all rows; later ones open the record, read what is new
+/// of it, and leave a last line that is half written for the next one.
 #[derive(Debug)]
 pub(super) struct Numbers {
-    path: PathBuf,
-    /// Offset behind the last whole line.
+    folder: PathBuf,
+    /// Offset behind the last whole line of the record.
     at: u64,
-    /// Counts how often the file was begun anew, as by a resume that cuts rows.
+    /// Bytes of the record and of the CSV when all rows were read.
+    sizes: [u64; 2],
+    /// Counts how often the rows were read anew, as after a resume that cuts some.
     epoch: u64,
     steps: u64,
     columns: Vec<(String, Points)>,
@@ -34,7 +36,7 @@ impl Numbers {
     /// Begins at the first row of the run in this folder.
     pub(super) fn new(folder: &Path) -> Self {
         let (columns, last) = Default::default();
-        Self { path: folder.join(file::JSONL), at: 0, epoch: 0, steps: 0, columns, last }
+        Self { folder: folder.to_owned(), at: 0, sizes: [0; 2], epoch: 0, steps: 0, columns, last }
     }
 
     /// Environment steps of the last row.
@@ -42,70 +44,80 @@ impl Numbers {
         self.steps
     }
 
+    /// Iterations of the last row.
+    pub(super) fn iterations(&self) -> u64 {
+        self.last.get(ITERATIONS).and_then(Value::as_f64).unwrap_or(0.0) as u64
+    }
+
     /// Reads rows that are new.
     pub(super) fn look(&mut self) -> io::Result<()> {
         // What has no end, such as a pipe, is no file of a run.
-        let length = match std::fs::metadata(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
-            meta => Some(meta?).filter(std::fs::Metadata::is_file).map_or(0, |meta| meta.len()),
+        let size = |name: &str| {
+            let meta = std::fs::metadata(self.folder.join(name)).ok().filter(std::fs::Metadata::is_file);
+            meta.map_or(0, |meta| meta.len())
         };
-        if length < self.at || (self.at > 0 && !self.ends_a_line()?) {
-            self.begin();
-        }
-        if length <= self.at {
-            return Ok(());
-        }
-        if !self.add()? {
-            // Rows go back in steps: those before were cut, and others written since.
-            self.begin();
-            self.add()?;
+        let sizes = [file::JSONL, file::CSV].map(size);
+        let is_new = match self.at {
+            0 => sizes != self.sizes,
+            at => sizes[0] < at || !self.ends_a_line()?,
+        };
+        // Where rows go back in steps, those before were cut, and others written since.
+        if is_new || (self.at > 0 && sizes[0] > self.at && !self.add()?) {
+            self.begin(sizes)?;
         }
         Ok(())
     }
 
-    fn begin(&mut self) {
-        (self.at, self.steps, self.epoch) = (0, 0, self.epoch + 1);
+    /// Reads all rows.
+    fn begin(&mut self, sizes: [u64; 2]) -> io::Result<()> {
+        self.epoch += u64::from(self.steps > 0);
+        (self.at, self.steps, self.sizes) = (0, 0, sizes);
         self.columns.clear();
         self.last.clear();
+        let table = Table::read(&self.folder).unwrap_or_default();
+        let steps = table.column(ENV_STEPS).unwrap_or_default();
+        for (row, steps) in table.rows.iter().zip(steps) {
+            self.push(steps as u64, table.columns.iter().map(String::as_str).zip(row.iter().copied()));
+        }
+        self.add().map(|_| ())
     }
 
     /// Tells whether the last line that was read still ends where it did.
     fn ends_a_line(&self) -> io::Result<bool> {
-        let mut file = File::open(&self.path)?;
+        let mut file = File::open(self.folder.join(file::JSONL))?;
         file.seek(SeekFrom::Start(self.at - 1))?;
         let mut byte = [0];
         Ok(file.read(&mut byte)? == 1 && byte == *b"\n")
     }
 
-    /// Adds the rows behind the last one; false if one of them is no later one.
+    /// Adds the rows of the record behind those read; false if one of them is no later one.
     fn add(&mut self) -> io::Result<bool> {
-        let mut rows = Rows::open(&self.path, RowFormat::Json, self.at)?;
+        let mut rows = Rows::open(&self.folder.join(file::JSONL), RowFormat::Json, self.at)?;
         while let Some(row) = rows.next().transpose()? {
-            if row.steps <= self.steps && self.at > 0 {
+            if row.steps > self.steps {
+                self.push(row.steps, row.cells.iter().map(|(name, _)| (name.as_str(), row.value(name))));
+            } else if self.at > 0 {
                 return Ok(false);
             }
-            self.push(&row);
-            self.at = rows.at;
         }
         self.at = rows.at;
         Ok(true)
     }
 
-    fn push(&mut self, row: &TextRow) {
-        self.steps = row.steps;
+    fn push<'a>(&mut self, steps: u64, values: impl Iterator<Item = (&'a str, f64)>) {
+        self.steps = steps;
         self.last.clear();
-        for (name, text) in &row.cells {
-            let Ok(value) = text.parse::<f64>() else { continue };
-            self.last.insert(name.clone(), json!(value));
+        for (name, value) in values.filter(|(_, value)| value.is_finite()) {
+            self.last.insert(name.to_owned(), json!(value));
             if name == ENV_STEPS {
                 continue;
             }
             let place = self.columns.iter().position(|(known, _)| known == name).unwrap_or(self.columns.len());
             if place == self.columns.len() && place < COLUMNS {
-                self.columns.push((name.clone(), Points::default()));
+                self.columns.push((name.to_owned(), Points::default()));
             }
             if let Some((_, points)) = self.columns.get_mut(place) {
-                points.push(row.steps, value);
+                points.push(steps, value);
             }
         }
     }
@@ -193,8 +205,13 @@ mod tests {
         append(&dir, &row(140, 5.0));
         numbers.look().unwrap();
         assert_eq!((numbers.epoch, numbers.steps(), points(&numbers, 130, 3)), (3, 140, json!([[140.0, 5.0]])));
+        // Without a record, the CSV; with neither, none.
         fs::remove_file(dir.join(file::JSONL)).unwrap();
-        numbers.look().unwrap();
-        assert_eq!((numbers.steps(), points(&numbers, 0, 4)), (0, json!([])));
+        let csv = "time/env_steps,eval/return_mean,time/iterations\n100,1,1\n";
+        for (text, seen) in [(csv, (100, 1, json!([[100.0, 1.0]]))), ("", (0, 0, json!([])))] {
+            fs::write(dir.join(file::CSV), text).unwrap();
+            numbers.look().unwrap();
+            assert_eq!((numbers.steps(), numbers.iterations(), points(&numbers, 0, 9)), seen);
+        }
     }
 }

@@ -145,7 +145,7 @@ impl Shared {
         if run.looked.is_none_or(|looked| looked.elapsed() > LOOK) {
             // What cannot be read now is read later; the page shows how long nothing came.
             let _ = run.numbers.look();
-            run.facts = facts::facts(&self.folder, run.numbers.steps());
+            run.facts = facts::facts(&self.folder, run.numbers.steps(), run.numbers.iterations());
             run.looked = Some(Instant::now());
         }
         let mut all = run.numbers.json(since, epoch);

@@ -137,7 +137,7 @@ fn run_folder(input: &[u8]) {
             let _ = fs::write(dir.join(name), &part[(line + 1).min(part.len())..]);
         }
     }
-    let _ = Table::read(&dir.join(file::CSV));
+    let _ = Table::read(dir);
     let _ = internals::read_config(&dir.join(file::CONFIG));
     let _ = internals::record_device(&folder, "cpu", 1, 512);
     for steps in [1024, u64::MAX] {

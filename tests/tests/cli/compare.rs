@@ -213,7 +213,7 @@ fn what_cannot_be_compared_is_named() {
     make_run(&dir, "begun", &config("ppo", "cartpole", 0), &[]);
     for (command, parts) in [
         ("compare", vec!["<DIR>"]),
-        ("compare empty", vec!["empty holds no run (metrics.csv)"]),
+        ("compare empty", vec!["empty holds no run (metrics.jsonl, metrics.csv)"]),
         ("compare nowhere", vec!["nowhere"]),
         ("compare begun", vec!["no run has a return", "hint: wait for"]),
         (

@@ -4,9 +4,12 @@ use std::fs;
 
 use quickstudy_tests::process::Sandbox;
 
+use crate::watch::Watcher;
 use crate::{expect_user_error, sandbox};
 
 const SHORT: &str = "train ppo --env cartpole --steps 4k --threads 1 --set hidden=[8] --set epochs=1 --set envs=4";
+/// A run of the sweep in `r`.
+const RUN: &str = "r/t01/cartpole-ppo-s0";
 const METRICS: [&str; 3] = ["metrics.csv", "metrics.jsonl", "events.out.tfevents.quickstudy"];
 
 /// Resumes the run `r`, which is finished, and returns the notes about its files.
@@ -96,4 +99,58 @@ fn rows_of_a_run_without_snapshots_are_not_overwritten() {
     }
     expect_user_error(&dir.run(&train), &["r/metrics.csv holds rows of a run", "hint: ", "--out"]);
     assert!(fs::read(dir.join("r/metrics.csv")).unwrap() == csv);
+}
+
+/// A file of a run's metrics as damage leaves it; none where it is gone.
+type Damage = fn(&[u8]) -> Option<Vec<u8>>;
+
+#[test]
+fn verbs_read_all_rows_whichever_of_the_files_is_damaged() {
+    let dir = sandbox();
+    let sweep = "algorithm = \"ppo\"\nenv = \"cartpole\"\nseed = \"0..2\"\nsteps = \"2k\"\nhidden = [8]\nenvs = 4\n\
+                 epochs = 1\neval_every = 500\neval_episodes = 2\n[grid]\ngamma = [0.9, 1.0]\n";
+    fs::write(dir.join("sweep.toml"), sweep).unwrap();
+    let shown = || {
+        let verbs = ["sweep sweep.toml --out r", "plot r", "compare r --resamples 50", "report r --no-pictures"];
+        let mut shown = verbs.map(|command| {
+            let done = dir.run(command);
+            assert_eq!(done.code, Some(0), "{command}: {done:?}");
+            let is_note = |line: &&str| line.starts_with("note: ") && line.contains(" damaged lines, left out; ");
+            done.out.lines().filter(|line| !is_note(line)).map(|line| format!("{line}\n")).collect::<String>()
+        });
+        shown[1] += &fs::read_to_string(dir.join("curves.svg")).unwrap();
+        shown[3] += &fs::read_to_string(dir.join("report.html")).unwrap();
+        let watched = Watcher::start(&dir, RUN).json("run");
+        (shown, watched["columns"].to_string(), watched["last"].to_string())
+    };
+    // The first of them trains, too.
+    shown();
+    let whole = shown();
+    let damages: [(&str, Damage); 4] = [
+        ("gone", |_| None),
+        ("ends in the midst of a row", |bytes| Some(bytes[..bytes.len() / 2].to_vec())),
+        ("has a line of garbage", |bytes| {
+            let line = bytes.len() / 2 + bytes[bytes.len() / 2..].iter().position(|byte| *byte == b'\n').unwrap_or(0);
+            Some([&bytes[..=line], b"garbage,1,2\n", &bytes[line + 1..]].concat())
+        }),
+        ("is overwritten in its midst", |bytes| {
+            let mut bytes = bytes.to_vec();
+            bytes[300..420].fill(b'#');
+            Some(bytes)
+        }),
+    ];
+    for name in METRICS {
+        let path = dir.join(RUN).join(name);
+        let bytes = fs::read(&path).unwrap();
+        for (what, damage) in damages {
+            match damage(&bytes) {
+                Some(damaged) => fs::write(&path, damaged).unwrap(),
+                None => fs::remove_file(&path).unwrap(),
+            }
+            let damaged = fs::read(&path).ok();
+            assert_eq!(shown(), whole, "{name} {what}");
+            assert!(fs::read(&path).ok() == damaged, "{name} {what}: changed");
+        }
+        fs::write(&path, bytes).unwrap();
+    }
 }

@@ -169,6 +169,7 @@ fn names_from_files_do_not_reach_the_terminal_as_they_are() {
     assert_eq!(dir.run(&format!("{SHORT} --out r")).code, Some(0));
     let metrics = fs::read_to_string(dir.join("r/metrics.csv")).unwrap();
     fs::write(dir.join("r/metrics.csv"), metrics.replacen("train/entropy", "\u{1b}[31mred", 1)).unwrap();
+    fs::remove_file(dir.join("r/metrics.jsonl")).unwrap();
     let plot = dir.run("plot r --metric nothing");
     assert!(plot.code == Some(2) && plot.err.contains("red") && !plot.err.contains('\u{1b}'), "{plot:?}");
     let config = fs::read_to_string(dir.join("r/config.toml")).unwrap();

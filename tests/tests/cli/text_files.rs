@@ -11,6 +11,11 @@ fn numbers(dir: &Sandbox) -> [String; 2] {
     ["plot r -o x.svg", "compare r --resamples 50"].map(|command| done(dir, command).out)
 }
 
+/// Leaves the CSV of each run alone, which is read where there is no record.
+fn without_records(dir: &Sandbox) {
+    (0..3).for_each(|seed| fs::remove_file(dir.join(&csv(seed).replace(".csv", ".jsonl"))).unwrap());
+}
+
 fn csv(seed: usize) -> String {
     format!("r/cartpole-nop-s{seed}/metrics.csv")
 }
@@ -53,6 +58,7 @@ fn a_configuration_of_another_editor_is_read() {
 fn metrics_without_a_row_are_named_and_count_nowhere() {
     let dir = sandbox();
     done(&dir, TRAIN);
+    without_records(&dir);
     // A run that ends early, so that lines have an end of the first seed.
     let text = fs::read_to_string(dir.join(&csv(0))).unwrap();
     let rows: Vec<&str> = text.lines().collect();
@@ -72,6 +78,7 @@ fn metrics_without_a_row_are_named_and_count_nowhere() {
 fn infinite_values_are_named() {
     let dir = sandbox();
     done(&dir, TRAIN);
+    without_records(&dir);
     let text = fs::read_to_string(dir.join(&csv(0))).unwrap();
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let column = lines[0].split(',').position(|name| name == "rollout/ep_return_mean").unwrap();

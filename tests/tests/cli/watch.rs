@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 const SMALL: &str = "--set hidden=[8] --set envs=2 --set horizon=64 --device cpu";
 
 /// A watcher with its address, ended with the test.
-struct Watcher {
+pub struct Watcher {
     process: Child,
     port: u16,
     path: String,
 }
 
 impl Watcher {
-    fn start(dir: &Sandbox, arguments: &str) -> Self {
+    pub fn start(dir: &Sandbox, arguments: &str) -> Self {
         let mut process = dir.command(&format!("watch {arguments}")).spawn().unwrap();
         let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
         let address = lines.by_ref().map(Result::unwrap).find(|line| line.starts_with("http://")).unwrap();
@@ -39,7 +39,7 @@ impl Watcher {
         (head.to_owned(), body.to_owned())
     }
 
-    fn json(&self, name: &str) -> Value {
+    pub fn json(&self, name: &str) -> Value {
         let (head, body) = self.get(&format!("{}{name}", self.path), "");
         assert!(head.starts_with("HTTP/1.1 200 "), "{name}: {head}");
         serde_json::from_str(&body).unwrap()

@@ -4,8 +4,6 @@ use super::*;
 use crate::folder::tests::Scratch;
 use crate::metrics::history::History;
 
-const ALL: [&str; 3] = [file::CSV, file::JSONL, file::EVENTS];
-
 /// A run of `rows` rows like those of training, with its configuration.
 fn run(name: &str, rows: u64) -> (Scratch, RunFolder) {
     let dir = scratch(name);
@@ -36,8 +34,8 @@ fn edit(path: &Path, change: impl FnOnce(&str) -> String) {
 
 /// Notes of a resume, each once.
 fn notes(dir: &Path, steps: u64) -> Vec<String> {
-    let notes = rewind::rewind(dir, steps, "c", rewind::TAIL).unwrap().notes;
-    assert_eq!(rewind::rewind(dir, steps, "c", rewind::TAIL).unwrap().notes, [""; 0], "after {notes:?}");
+    let notes = rewind::rewind(dir, steps, "c", rows::TAIL).unwrap().notes;
+    assert_eq!(rewind::rewind(dir, steps, "c", rows::TAIL).unwrap().notes, [""; 0], "after {notes:?}");
     notes
 }
 
@@ -127,7 +125,7 @@ fn what_cannot_be_read_is_kept_aside_and_said() {
 
 /// Notes of a resume that finds no row: one of each file, and one that all rows are lost.
 fn notes_of_loss(dir: &Path) -> Vec<String> {
-    let notes = rewind::rewind(dir, 60 * 512, "c", rewind::TAIL).unwrap().notes;
+    let notes = rewind::rewind(dir, 60 * 512, "c", rows::TAIL).unwrap().notes;
     assert_eq!(notes.len(), 4, "{notes:?}");
     assert!(notes[3].ends_with("all rows up to 30720 environment steps are lost"), "{notes:?}");
     for name in [file::CSV, file::JSONL] {
@@ -165,9 +163,8 @@ fn rows_that_no_file_has_are_told_by_their_steps() {
             let bytes = fs::read(dir.join(name)).unwrap();
             fs::write(dir.join(name), &bytes[..bytes.len() / 3]).unwrap();
         }
-        let said = rewind::rewind(&dir, 60 * 512, "c", rewind::TAIL).unwrap().notes;
-        let last =
-            Table::read(&dir.join(file::CSV)).unwrap().column(ENV_STEPS).unwrap().last().copied().unwrap() as u64;
+        let said = rewind::rewind(&dir, 60 * 512, "c", rows::TAIL).unwrap().notes;
+        let last = Table::read(&dir).unwrap().column(ENV_STEPS).unwrap().last().copied().unwrap() as u64;
         let lost =
             format!("rows from {} to 30720 environment steps are lost: in none of the metrics files", last + 512);
         assert!(last < 14848 && said.last().unwrap().ends_with(&lost), "{last}: {said:?}");
@@ -184,8 +181,8 @@ fn a_column_that_no_row_had_yet_is_added_after_a_resume() {
     let (mut log, _) = MetricsLog::resume(&folder, 9 * 512, "c").unwrap();
     write_trained(&mut log, 10..=12);
     assert!(log.append(&[("train/new".into(), 1.0)]).is_err(), "once only");
-    let table = Table::read(&dir.join(file::CSV)).unwrap();
-    assert_eq!((table.rows.len(), table.damaged), (12, 0));
+    let table = Table::read(&dir).unwrap();
+    assert_eq!((table.rows.len(), &table.notes), (12, &Vec::new()));
     assert_eq!(table.columns, trained(1).into_iter().map(|(name, _)| name).collect::<Vec<_>>());
     assert_eq!(table.column("eval/return_mean").unwrap()[9], 10.0);
     assert_eq!(notes(&dir, 12 * 512), [""; 0]);

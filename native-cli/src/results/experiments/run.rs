@@ -45,9 +45,8 @@ impl Run {
     /// Reads columns of `metrics` over the column `over` from a run folder; without any, returns of evaluations and of
     /// training, as far as they are there. Without a configuration the folder's name stands for that.
     pub(crate) fn read(folder: &Path, over: &str, metrics: &[String]) -> Result<Self, Stop> {
-        let path = folder.join(file::CSV);
-        let table = Metrics::read(&path)?;
-        table.notes(&path).iter().for_each(|note| say(note));
+        let table = Metrics::read(folder)?;
+        table.notes.iter().for_each(|note| say(note));
         let evaluated = table.column(EVAL_RETURN).is_some();
         let default = [EPISODE_RETURN].into_iter().filter(|name| !evaluated || table.column(name).is_some());
         let default: Vec<String> = default.chain(evaluated.then_some(EVAL_RETURN)).map(str::to_owned).collect();

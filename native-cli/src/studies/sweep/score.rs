@@ -1,7 +1,7 @@
 //! How well trials do: their scores at a budget, in the mean over seeds.
 
 use super::trial::Trial;
-use crate::folder::file;
+use crate::folder::has_rows;
 use crate::metrics::{ENV_STEPS, EPISODE_RETURN, EVAL_RETURN, Table};
 use crate::outcome::Stop;
 use crate::results::score::{Budget, expect_columns, iteration, points, score_at};
@@ -58,7 +58,7 @@ pub(super) fn take(
     let mut found = Vec::with_capacity(alive.len());
     for number in alive {
         let folders = trials[*number].part.runs.iter().map(|run| &run.folder);
-        let there = folders.filter(|folder| folder.join(file::CSV).exists());
+        let there = folders.filter(|folder| has_rows(folder));
         found.push(there.map(|folder| read(metric, folder, rung)).collect::<Result<Vec<_>, _>>()?);
     }
     let bounds = alive.iter().zip(&found).filter(|(number, _)| scores[**number].failed.is_none());
@@ -99,9 +99,8 @@ pub(super) fn metric(asked: Option<String>, trials: &[Trial]) -> Result<String, 
 
 /// The values of a run, and the environment steps of its last row.
 fn read(metric: &str, folder: &Path, rung: Option<u64>) -> Result<MeasuredRun, Stop> {
-    let path = folder.join(file::CSV);
-    let table = Table::read(&path)?;
-    table.notes(&path).iter().for_each(|note| say(note));
+    let table = Table::read(folder)?;
+    table.notes.iter().for_each(|note| say(note));
     expect_columns(&table, folder, [metric])?;
     let steps = table.column(ENV_STEPS).unwrap_or_default();
     let end = rung.and_then(|rung| steps.iter().copied().find(|made| *made >= rung as f64));
