@@ -11,7 +11,7 @@ use quickstudy_core::train;
 /// Longer names of presets have a line of their own.
 const LONG_NAME: usize = 36;
 
-/// What can learn.
+/// Algorithms, which learn.
 pub(crate) fn algorithms() -> Vec<String> {
     let mut out = vec!["Algorithms".to_owned()];
     let width = register::algorithms().map(|def| def.name.len() + 5).fold(14, usize::max);
@@ -21,7 +21,7 @@ pub(crate) fn algorithms() -> Vec<String> {
     out
 }
 
-/// What can be learned.
+/// Environments, which are learned.
 pub(crate) fn environments() -> Result<Vec<String>, Stop> {
     let row = |cells: [String; 6]| {
         let [name, seen, limit, solved, action, tasks] = cells;
