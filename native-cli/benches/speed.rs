@@ -1,4 +1,4 @@
-//! What `quickstudy bench` measures, under criterion: environments alone, and iterations of training, on one core. Of
+//! Parts of `quickstudy bench` under criterion: environments alone, and iterations of training, on one core. Of
 //! environments also their step blocks as programs call them: states, observations and all else through memory, actions
 //! given.
 //!
