@@ -2,8 +2,8 @@
 //! for it. Says so and ends where there is no GPU.
 //!
 //! `cargo bench -p quickstudy-gpu --features bench --bench memory`. With `-- --table` it prints instead the least time
-//! of many runs and the ratio of the large memory to the small one. A step is some dispatches, whose fixed costs are in both. Where a buffer is too
-//! small for a million rows, as many are taken as fit.
+//! of many runs and the ratio of the large memory to the small one. A step is some dispatches, whose fixed costs are in
+//! both. Where a buffer is too small for a million rows, as many are taken as fit.
 
 #![forbid(unsafe_code)]
 

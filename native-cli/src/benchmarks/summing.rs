@@ -64,7 +64,7 @@ impl Ranks for Mirror {
     }
 }
 
-/// What a program loses by stopping for each update.
+/// The cost of stopping a program for each update.
 pub(crate) struct Cuts {
     pub(crate) name: String,
     /// Seconds of an iteration alone.

@@ -1,6 +1,6 @@
 //! Training, updates included, by settings that others are measured with.
 
-use crate::json::bench::Training;
+use crate::json::bench::TrainingSpeed;
 use crate::json::finite;
 use crate::machine::device::{DeviceArgs, time_of_training};
 use crate::outcome::Stop;
@@ -16,7 +16,7 @@ use toml::Table;
 
 /// A training that is measured.
 #[derive(Clone, Copy, Debug)]
-pub struct Line {
+pub struct TrainingCase {
     /// The algorithm.
     pub of: &'static AlgorithmDef,
     /// The environment.
@@ -32,7 +32,7 @@ pub struct Line {
 /// All of them: CartPole as other libraries are measured with; Pendulum as RLtools measures PPO, by the preset
 /// and with its own networks, noise and gradients; the cheetah as CleanRL plays it, with 16 environments; SAC and TD3
 /// as RLtools measures them. All networks have two layers of 64.
-pub const LINES: [Line; 8] = [
+pub const LINES: [TrainingCase; 8] = [
     line(&PPO, "cartpole", "4 envs × 128", "envs = 4\nhorizon = 128\nepochs = 4\nminibatches = 4"),
     line(&PPO, "cartpole", "64 envs × 32", "envs = 64\nhorizon = 32\nepochs = 4\nminibatches = 4"),
     line(&PPO, "cartpole", "2048 envs × 32", "envs = 2048\nhorizon = 32\nepochs = 4\nminibatches = 4"),
@@ -46,17 +46,22 @@ pub const LINES: [Line; 8] = [
     ),
     line(&PPO, "half-cheetah", "16 envs × 2048", "envs = 16\nhorizon = 2048\nepochs = 10\nminibatches = 32"),
     line(&SAC, "pendulum", "batches of 100", "hidden = [64, 64]\nbatch_size = 100\nmemory_size = 100_000"),
-    Line {
+    TrainingCase {
         conditional: 0.5,
         ..line(&TD3, "pendulum", "batches of 100", "hidden = [64, 64]\nbatch_size = 100\nmemory_size = 100_000")
     },
 ];
 
-const fn line(of: &'static AlgorithmDef, env: &'static str, name: &'static str, settings: &'static str) -> Line {
-    Line { of, env, name, settings, conditional: 1.0 }
+const fn line(
+    of: &'static AlgorithmDef,
+    env: &'static str,
+    name: &'static str,
+    settings: &'static str,
+) -> TrainingCase {
+    TrainingCase { of, env, name, settings, conditional: 1.0 }
 }
 
-impl Line {
+impl TrainingCase {
     fn table(&self) -> Result<Table, Stop> {
         Ok(config::parse(self.settings).map_err(Stop::failure)?.1)
     }
@@ -73,7 +78,7 @@ impl Line {
         opened: &Device,
         args: &DeviceArgs,
         seconds: f64,
-    ) -> Result<(Training, Option<String>), Stop> {
+    ) -> Result<(TrainingSpeed, Option<String>), Stop> {
         let setup = self.setup()?;
         let (device, why) = match args.is_auto() {
             true => args.open_for(&mut |device| time_of_training(device, &setup))?,
@@ -96,7 +101,7 @@ impl Line {
         let flops_per_second = iterations * flops / taken;
         let peak_share = device.caps().is_cpu.then(|| flops_per_second / (args.threads() as f64 * peak_of_a_core()));
         let dispatched = counted.dispatches > 0;
-        let found = Training {
+        let found = TrainingSpeed {
             algorithm: self.of.name.to_owned(),
             environment: self.env.to_owned(),
             name: self.name.to_owned(),

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 const DEEPEST: usize = 8;
 /// The files whose rows are read: the record, and the CSV where that is missing.
 const ROWS: [&str; 2] = [file::JSONL, file::CSV];
-/// Those of which a run that has begun has some.
+/// Files of a run that has begun: it has at least one of them.
 const BEGUN: [&str; 3] = [file::LAST, file::JSONL, file::CSV];
-/// Those of which a run that was at least started has some.
+/// Files of a run that was at least started: it has at least one of them.
 const STARTED: [&str; 4] = [file::LAST, file::JSONL, file::CSV, file::LOCK];
 
 /// The run folders that `path` stands for: itself, or those in it and in its folders, sorted by path.

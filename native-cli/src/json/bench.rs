@@ -23,7 +23,7 @@ pub(crate) enum BenchLine {
     /// An environment of the host with random actions.
     HostStepping(HostStepping),
     /// Training, updates included.
-    Training(Training),
+    Training(TrainingSpeed),
     /// A sum over ranks.
     Summing(Summing),
     /// Returns after training with a preset.
@@ -53,7 +53,7 @@ pub(crate) struct HostStepping {
 }
 
 #[derive(Debug, Serialize, schemars::JsonSchema)]
-pub(crate) struct Training {
+pub(crate) struct TrainingSpeed {
     /// Algorithm
     pub(crate) algorithm: String,
     /// Environment

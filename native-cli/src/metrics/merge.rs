@@ -1,7 +1,7 @@
 //! The rows of a run from all of its metrics files, read side by side by environment steps.
 //!
-//! The JSON lines are the record. A row that the record lacks, or of which its line is broken, is taken from the CSV, or
-//! else from the events, which round. As events have checksums, they also tell where a broken line reads like a row.
+//! The JSON lines are the record. A row that the record lacks, or whose line is broken, is taken from the CSV, or else
+//! from the events, which round. As events have checksums, they also tell where a broken line reads like a row.
 
 use super::rows::{RowFormat, Rows, TextRow, tail_start};
 use super::{SECONDS, now};

@@ -103,7 +103,7 @@ pub(crate) fn summary(episodes: &[Episode]) -> [String; 3] {
 }
 
 /// Policies of one environment and algorithm: several runs, or particles.
-pub(crate) struct Kind {
+pub(crate) struct PlayedAlike {
     name: [String; 2],
     /// The mean return of each.
     means: Vec<f64>,
@@ -112,8 +112,8 @@ pub(crate) struct Kind {
 }
 
 /// The policies by environment and algorithm.
-pub(crate) fn kinds(all: &[Evaluated]) -> Vec<Kind> {
-    let mut kinds: Vec<Kind> = Vec::new();
+pub(crate) fn kinds(all: &[Evaluated]) -> Vec<PlayedAlike> {
+    let mut kinds: Vec<PlayedAlike> = Vec::new();
     for one in all {
         let name = one.policy.kind();
         let (mean, episodes) = (statistics::mean(&returns(&one.episodes)), one.episodes.len());
@@ -122,13 +122,13 @@ pub(crate) fn kinds(all: &[Evaluated]) -> Vec<Kind> {
                 kind.means.push(mean);
                 kind.episodes += episodes;
             }
-            None => kinds.push(Kind { name, means: vec![mean], episodes }),
+            None => kinds.push(PlayedAlike { name, means: vec![mean], episodes }),
         }
     }
     kinds
 }
 
-impl Kind {
+impl PlayedAlike {
     /// How its runs or particles differ, the promised line, whose standard error is that of the mean over these, and
     /// its line of JSON.
     pub(crate) fn summary(self, unit: &str) -> ([String; 2], EvalLine) {
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(summary(&episodes[..1]).last().unwrap(), "mean_return 1.0000 stderr – episodes 1");
         let over_runs = |means: &[f64], episodes| {
             let name = ["cartpole", "ppo"].map(str::to_owned);
-            Kind { name, means: means.to_vec(), episodes }.summary("runs").0
+            PlayedAlike { name, means: means.to_vec(), episodes }.summary("runs").0
         };
         assert_eq!(over_runs(&[1.0], 1)[1], "mean_return 1.0000 stderr – episodes 1 runs 1");
         assert_eq!(rows("", &episodes[..2]), "0,1,10,terminated\n1,2,10,truncated\n");
