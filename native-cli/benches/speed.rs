@@ -43,7 +43,7 @@ fn training(c: &mut Criterion) {
     for line in TRAINING_LINES {
         let setup = line.setup().expect("settings");
         let mut session = Session::new(&Device::cpu(1), &setup).expect("a session");
-        group.sample_size(10).throughput(Throughput::Elements(setup.batch() as u64));
+        group.sample_size(10).throughput(Throughput::Elements(setup.batch()));
         let name = format!("{} {}, {}", line.of.name, line.env, line.name);
         group.bench_function(name, |b| b.iter(|| session.step_blocking().expect("an iteration")));
     }
