@@ -223,7 +223,7 @@ pub fn main() -> ExitCode {
                 return ExitCode::from(outcome::report(&stop));
             }
             if let Some(hint) = hint {
-                let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("hint: {hint}\n"));
+                outcome::tell(&format!("hint: {hint}"));
             }
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }

@@ -112,23 +112,27 @@ fn is_id(name: &str) -> bool {
     version.flatten().is_some_and(|first| first.is_ascii_digit())
 }
 
+/// Writes lines to standard error in one piece: other processes, such as the other ranks of a launcher, may write there
+/// too, and would come between a line and its end. Where nobody listens there is nothing to do.
+pub(crate) fn tell(lines: &str) {
+    let _ = std::io::stderr().write_all(format!("{lines}\n").as_bytes());
+}
+
 /// Prints one `error:` line (red on a terminal) and one `hint:` line to stderr; returns the exit code.
 pub(crate) fn report(stop: &Stop) -> u8 {
     use std::io::IsTerminal as _;
     let (red, cyan, off) =
         if std::io::stderr().is_terminal() { ("\x1b[1;31m", "\x1b[36m", "\x1b[0m") } else { ("", "", "") };
-    // Where nobody listens the exit code still says it.
-    let mut err = std::io::stderr();
     // A traceback of Python follows its first line.
     let (first, traceback) = stop.message.split_once("\nTraceback (").unwrap_or((&stop.message, ""));
-    let _ = writeln!(err, "{red}error:{off} {}", one_line(first));
-    for line in traceback.lines().skip(1) {
-        let _ = writeln!(err, "  {}", one_line(line));
-    }
+    let mut lines = vec![format!("{red}error:{off} {}", one_line(first))];
+    lines.extend(traceback.lines().skip(1).map(|line| format!("  {}", one_line(line))));
     let hint = one_line(&stop.hint);
     if !hint.is_empty() {
-        let _ = writeln!(err, "{cyan}hint:{off} {hint}");
+        lines.push(format!("{cyan}hint:{off} {hint}"));
     }
+    // Where nobody listens the exit code still says it.
+    tell(&lines.join("\n"));
     stop.code
 }
 

@@ -5,7 +5,7 @@
 
 use crate::files::{self, atomic};
 use crate::folder::{self, links};
-use crate::outcome::Stop;
+use crate::outcome::{Stop, tell};
 use crate::text::one_line;
 use serde::Serialize;
 use std::collections::HashSet;
@@ -31,7 +31,7 @@ pub(crate) fn say_text(text: &str) {
 pub(crate) fn say(line: &str) {
     let line = one_line(line);
     if TAKEN.load(Ordering::Relaxed) {
-        let _ = writeln!(io::stderr(), "{line}");
+        tell(&line);
     } else {
         note(writeln!(io::stdout(), "{line}"));
     }

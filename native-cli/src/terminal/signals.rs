@@ -2,9 +2,8 @@
 //!
 //! Before training there is nothing to wait for, and the first ends the process.
 
-use crate::outcome::INTERRUPTED;
+use crate::outcome::{INTERRUPTED, tell};
 use crate::terminal::activity::{self, Work};
-use std::io::Write as _;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -122,11 +121,6 @@ pub(crate) fn follow_input() {
 
 fn end() -> ! {
     std::process::exit(i32::from(INTERRUPTED))
-}
-
-fn tell(line: &str) {
-    // Where nobody listens the stop still comes.
-    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
 /// Tells whether a stop within what runs was asked for.

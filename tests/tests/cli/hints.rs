@@ -26,6 +26,24 @@ fn what_a_user_sets_is_not_refused_because_of_a_default() {
     }
 }
 
+/// An error and its hint reach standard error in one piece: a launcher joins the lines of all ranks there. A socket of
+/// messages keeps what is written apart.
+#[test]
+#[cfg(unix)]
+fn what_another_process_writes_comes_between_no_line_and_its_end() {
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixDatagram;
+    let (written, read) = UnixDatagram::pair().unwrap();
+    let failed = sandbox().command("train ppo --env cartpol").stderr(OwnedFd::from(written)).status().unwrap();
+    assert_eq!(failed.code(), Some(2));
+    let mut piece = [0; 1000];
+    let length = read.recv(&mut piece).unwrap();
+    let text = str::from_utf8(&piece[..length]).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(text.ends_with('\n') && lines.len() == 2, "{text}");
+    assert!(lines[0].starts_with("error: ") && lines[1].starts_with("hint: "), "{text}");
+}
+
 /// The text between backticks in the advice of an error: in its hint, or after `did you mean`.
 fn advice(failed: &Finished) -> Vec<String> {
     let lines = failed.err.lines().filter_map(|line| match line.split_once("did you mean ") {

@@ -3,10 +3,10 @@
 //! A launcher ends all ranks when one of them dies. One that was stopped, or waits for a disk that does not answer,
 //! would keep all others waiting.
 
+use crate::outcome::tell;
 use crate::text::one_line;
 use ::mpi::topology::SimpleCommunicator;
 use ::mpi::traits::{Communicator as _, Destination as _, Source as _};
-use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -66,7 +66,7 @@ fn beat(next: usize, before: usize, ends: &AtomicBool) {
         if silent > GONE {
             let seconds = LOOK.as_secs_f64() * f64::from(GONE);
             let text = format!("error: rank {before} has not answered for {seconds:.0} s; all ranks end");
-            let _ = writeln!(std::io::stderr(), "{}", one_line(&text));
+            tell(&one_line(&text));
             world.abort(1);
         }
         looks += 1;
