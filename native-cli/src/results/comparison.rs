@@ -5,6 +5,7 @@
 pub(crate) mod document;
 pub(crate) mod figures;
 pub(crate) mod forest;
+pub(crate) mod format;
 pub(crate) mod latex;
 pub(crate) mod markdown;
 pub(crate) mod picture;

@@ -2,9 +2,9 @@
 
 use crate::metrics::ENV_STEPS;
 use crate::outcome::Stop;
-use crate::pictures::format::{Format, expect_extension};
 use crate::results::comparison::document::Document;
-use crate::results::comparison::{Comparison, figures, latex, markdown, picture, text};
+use crate::results::comparison::format::ReportFormat;
+use crate::results::comparison::{Comparison, text};
 use crate::results::experiments;
 use crate::settings::parse;
 use crate::terminal::output::{self, say};
@@ -66,44 +66,14 @@ pub(crate) struct CompareArgs {
     pub force: bool,
 }
 
-/// A format of comparisons.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum ReportFormat {
-    /// Tables for a terminal
-    Text,
-    /// Tables in Markdown
-    Markdown,
-    /// A number on each line
-    Csv,
-    /// Tables in LaTeX
-    Latex,
-    /// A picture of lines and text
-    Svg,
-    /// A picture of pixels
-    Png,
-    /// A JSON object on each line
-    Json,
-}
-
-/// Extensions of files, and their formats.
-const EXTENSIONS: [(&str, ReportFormat); 8] = [
-    ("md", ReportFormat::Markdown),
-    ("csv", ReportFormat::Csv),
-    ("tex", ReportFormat::Latex),
-    ("svg", ReportFormat::Svg),
-    ("png", ReportFormat::Png),
-    ("json", ReportFormat::Json),
-    ("jsonl", ReportFormat::Json),
-    ("txt", ReportFormat::Text),
-];
-
 /// Resamples at most: more would take minutes and change no digit that is shown.
 const RESAMPLES: u64 = 1_000_000;
 
 /// Runs the verb.
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Stop> {
-    let format = format(args)?;
     let out = args.out.as_deref().filter(|path| !output::is_stdout(path));
+    let asked = if args.json { Some(ReportFormat::Json) } else { args.format };
+    let format = ReportFormat::of(out, asked)?;
     if args.resamples > RESAMPLES {
         return Err(Stop::user(format!("--resamples {}: at most {RESAMPLES}", args.resamples)));
     }
@@ -119,50 +89,16 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Stop> {
     let (metric, baseline) = (args.metric.as_deref(), args.baseline.as_deref());
     let resamples = usize::try_from(args.resamples).unwrap_or(usize::MAX);
     let comparison = Comparison::new(&all, &args.by, metric, baseline, resamples, notes)?;
-    let document = Document::of(&comparison);
-    let lines = || text::text(&document);
-    let bytes = match format {
-        ReportFormat::Text => (lines().join("\n") + "\n").into_bytes(),
-        ReportFormat::Markdown => markdown::markdown(&document).into_bytes(),
-        ReportFormat::Csv => figures::csv(&comparison).into_bytes(),
-        ReportFormat::Latex => latex::latex(&document).into_bytes(),
-        ReportFormat::Json => figures::json(&comparison)?.into_bytes(),
-        ReportFormat::Svg => picture::draw(&comparison)?.encode(Format::Svg)?,
-        ReportFormat::Png => picture::draw(&comparison)?.encode(Format::Png)?,
-    };
+    let bytes = format.encode(&comparison)?;
     if streamed {
         output::write(Path::new("-"), &bytes)?;
         comparison.notes.iter().for_each(|note| say(note));
         return Ok(());
     }
-    lines().iter().for_each(|line| say(line));
+    text::text(&Document::of(&comparison)).iter().for_each(|line| say(line));
     if let Some(path) = out {
         output::write(path, &bytes)?;
         output::say_written(path, "");
     }
     Ok(())
-}
-
-/// The format that was asked for, by its name or by that of the file.
-fn format(args: &CompareArgs) -> Result<ReportFormat, Stop> {
-    if args.json {
-        return Ok(ReportFormat::Json);
-    }
-    let Some(path) = args.out.as_deref().filter(|path| !output::is_stdout(path)) else {
-        return Ok(args.format.unwrap_or(ReportFormat::Text));
-    };
-    let known = EXTENSIONS.map(|(extension, _)| extension);
-    let extension = expect_extension("--out", path, "a comparison", &known)?;
-    let named = extension.and_then(|name| EXTENSIONS.into_iter().find(|(known, _)| *known == name)).map(|(_, of)| of);
-    match (named, args.format) {
-        (Some(named), Some(format)) if named != format => {
-            let message = format!("--out {} and --format name different formats", path.display());
-            Err(Stop::user(message).hint("leave --format out; the extension decides"))
-        }
-        (Some(format), _) | (None, Some(format)) => Ok(format),
-        (None, None) => {
-            let message = format!("--out {}: its name says no format", path.display());
-            Err(Stop::user(message).hint("end it with .md, .csv, .tex, .svg, .png, .json or .txt, or give --format"))
-        }
-    }
 }
