@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures what snapshots cost SAC with a full replay memory of a million rows: bench-snapshots.py [--pairs N]
+"""Measures what snapshots cost SAC with a full replay buffer of a million rows: bench-snapshots.py [--pairs N]
 [--seconds S] [FLAG...]
 
 It trains on an environment of HalfCheetah's width (native-cli/examples/wide_env.rs), 256x256 networks and batches of

@@ -15,7 +15,7 @@ python=$(scripts/python-with.sh "$target/snapshots-python" "numpy, safetensors, 
 
 scratch=$(mktemp -d)
 trap 'rm -r "$scratch"' EXIT
-# The page's Python: the program, and the function that reads a replay memory.
+# The page's Python: the program, and the function that reads a replay buffer.
 sed -n '/^```python$/,/^```$/{/^```/!p}' docs/snapshots.md >"$scratch/play.py"
 grep -q "class Network" "$scratch/play.py" || {
   echo "docs/snapshots.md has no program" >&2

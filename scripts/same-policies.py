@@ -3,7 +3,7 @@
 
 Each algorithm makes a few iterations with both binaries, on one thread, by its preset or its defaults, with a short
 warm-up where it has one: those of RUNS, and by its first preset each other one that both binaries list. Every tensor of
-the last snapshots (a replay memory too) must have the same bits under the same name; RENAMES says which names of OLD
+the last snapshots (a replay buffer too) must have the same bits under the same name; RENAMES says which names of OLD
 are others in NEW. So must every number of metrics.csv but those of clocks.
 WORDS is a regular expression. The command fails if a tensor differs, and if one run learned nothing: the second half of
 an even shorter run must change the parameters. OLD may be NEW: then it checks that training is the same twice.

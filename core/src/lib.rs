@@ -100,6 +100,6 @@ pub mod train;
 
 #[doc(inline)]
 pub use quickstudy_kernels::{
-    Array, Context, DType, Device, Error, Program, Result, Shortage, State, Tensor, backend, closest, env, fields,
-    grad, in_bytes, math, program, rng, settings, tensor, tree, words,
+    ALIASES, Array, Context, DType, Device, Error, Program, Result, Shortage, State, Tensor, alias, backend, closest,
+    env, fields, grad, in_bytes, math, program, rng, settings, tensor, tree, words,
 };

@@ -1,4 +1,4 @@
-//! Replay memories, which keep transitions to learn from them again and again.
+//! Replay buffers, which keep transitions to learn from them again and again.
 //!
 //! Lin 1992, doi:10.1007/BF00992699. A memory is rows of one array in an algorithm's state,
 //! [bulk](crate::Context::bulk): programs write the rows that were played, read the rows that were drawn, and touch

@@ -1,5 +1,8 @@
 //! The one error type of the core. Every message says what was wrong and what to do about it.
 
+pub(crate) mod aliases;
+
+use aliases::alias;
 use std::fmt;
 
 /// The errors of the core. [`Error::kind`] names the kind of each by a word that does not change between versions;
@@ -223,9 +226,11 @@ impl Error {
         }
     }
 
-    /// An unknown name, with the closest of `known` as a suggestion.
+    /// An unknown name; the suggestion is the one of `known` that other libraries call so, or else the closest.
     pub fn unknown<'a>(kind: &'static str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
-        Error::Unknown { kind, name: name.to_owned(), suggestion: closest(name, known).map(str::to_owned) }
+        let known: Vec<&str> = known.into_iter().collect();
+        let suggestion = alias(name, known.iter().copied()).or_else(|| closest(name, known));
+        Error::Unknown { kind, name: name.to_owned(), suggestion: suggestion.map(str::to_owned) }
     }
 
     /// An error if a setting's value does not fit into its `range` (in words), or is not finite.
@@ -311,6 +316,10 @@ mod tests {
         let e = Error::unknown("key", "clip_esp", ["gamma", "clip_eps"]);
         assert_eq!(e.to_string(), "unknown key `clip_esp`, did you mean `clip_eps`?");
         assert_eq!(Error::unknown("key", "zzzzzz", ["gamma"]).to_string(), "unknown key `zzzzzz`");
+        assert_eq!(
+            Error::unknown("key", "lr", ["gamma", "learning_rate"]).to_string(),
+            "unknown key `lr`, did you mean `learning_rate`?"
+        );
         for (name, meant) in [("CartPole-v1", "cartpole"), ("MountainCar-v0", "mountain-car"), ("PPO", "ppo")] {
             assert_eq!(closest(name, ["ppo", "cartpole", "mountain-car", "mountain-car-continuous"]), Some(meant));
         }

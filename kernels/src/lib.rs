@@ -15,6 +15,7 @@ pub mod program;
 pub mod rng;
 pub mod settings;
 pub mod tensor;
+pub use error::aliases::{ALIASES, alias};
 pub use error::{Error, Result, Shortage, closest, in_bytes};
 
 pub use backend::Device;

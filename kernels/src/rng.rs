@@ -98,7 +98,7 @@ pub mod streams {
     pub const EXPLORATION: u32 = stream("exploration");
     /// Order of the samples in minibatches.
     pub const MINIBATCH: u32 = stream("minibatch");
-    /// Rows drawn from a replay memory.
+    /// Rows drawn from a replay buffer.
     pub const REPLAY: u32 = stream("replay");
     /// Tasks drawn from a distribution.
     pub const TASK: u32 = stream("task");

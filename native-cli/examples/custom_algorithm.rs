@@ -196,7 +196,7 @@ fn demonstrate() -> Result<()> {
     let mut policy = Evaluator::load_with(&device, own(), &last)?;
     let episodes = pollster::block_on(policy.evaluate(100, 7, true))?;
     let mean = episodes.iter().map(|episode| episode.ret).sum::<f64>() / 100.0;
-    println!("mean return of 100 episodes of the first seed's most probable actions: {mean:.1}");
+    println!("mean return of 100 episodes of the first seed's deterministic actions: {mean:.1}");
 
     // The same algorithm with environments of the host.
     let place = EnvPlace::host(env.spec().clone(), move |FleetSize { tasks, envs_per_task, horizon }| {

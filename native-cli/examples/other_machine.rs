@@ -2,7 +2,7 @@
 //!
 //! `other_machine EPISODES SNAPSHOT… -- ENV…` prints a line for each environment: the mean return of all policies, the
 //! return of each, and how many episodes of a Qube end with a second in which its pole is within 10° of upright. All
-//! play from the same first states, by their most probable actions.
+//! play from the same first states, by their deterministic actions.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

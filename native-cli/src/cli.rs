@@ -100,7 +100,9 @@ fn misplaced(error: &clap::Error, arguments: &[String]) -> Option<String> {
     }
     if let Some(flag) = name.strip_prefix("--") {
         let near_flag = error.get(ContextKind::SuggestedArg).is_some();
-        return as_setting(flag, arguments, near_flag).map(|setting| format!("give settings by `--set {setting}`"));
+        let setting =
+            as_setting(flag, arguments, near_flag).map(|setting| format!("give settings by `--set {setting}`"));
+        return setting.or_else(|| renamed(flag, arguments));
     }
     let env = quickstudy_core::closest(name, register::environment_names())?;
     (!name.starts_with('-')).then(|| format!("name the environment with `--env {env}`"))
@@ -119,8 +121,9 @@ fn as_setting(flag: &str, arguments: &[String], near_flag: bool) -> Option<Strin
         None => register::algorithms().flat_map(of).collect(),
     };
     let key = flag.split('=').next().unwrap_or(flag).replace('-', "_");
-    let near =
-        quickstudy_core::closest(&key, all.iter().map(|(_, doc)| doc.key).filter(|_| !near_flag && key.len() > 3));
+    let keys = || all.iter().map(|(_, doc)| doc.key);
+    let near = quickstudy_core::alias(&key, keys())
+        .or_else(|| quickstudy_core::closest(&key, keys().filter(|_| !near_flag && key.len() > 3)));
     let (def, doc) = all.iter().find(|(_, doc)| doc.key == key || near == Some(doc.key))?;
     let (joined, apart) = (format!("--{flag}="), format!("--{flag}"));
     let given = arguments.iter().enumerate().find_map(|(at, argument)| match argument.strip_prefix(&joined) {
@@ -132,6 +135,15 @@ fn as_setting(flag: &str, arguments: &[String], near_flag: bool) -> Option<Strin
     let value = value.replace(' ', "");
     let brackets = parse::takes_lists(&doc.range) && !value.starts_with('[');
     Some(if brackets { format!("{}=[{value}]", doc.key) } else { format!("{}={value}", doc.key) })
+}
+
+/// The flag of the verb that other libraries call `flag`.
+fn renamed(flag: &str, arguments: &[String]) -> Option<String> {
+    let command = Cli::command();
+    let verb = command.find_subcommand(arguments.get(1)?)?;
+    let known = verb.get_arguments().filter_map(clap::Arg::get_long);
+    let name = quickstudy_core::alias(flag.split('=').next()?, known)?;
+    Some(format!("the flag is `--{name}`"))
 }
 
 /// The command line, with the names of this program. The help of `train` shows the settings of the algorithm that is

@@ -57,7 +57,7 @@ pub(crate) fn cannot_keep(path: &Path, error: &io::Error, more: &str) -> Stop {
     let folder = path.parent().unwrap_or(path);
     if !folder.is_dir() {
         return Stop::failure(format!("{} is gone: it was deleted or moved during the run", folder.display())).hint(
-            "if it was moved, `quickstudy train --resume` and its new place go on from the last snapshot there; \
+            "if it was moved, `quickstudy train --resume` and its new place resume from the last snapshot there; \
              otherwise start the run again",
         );
     }

@@ -8,7 +8,7 @@
 //!   metrics.csv  metrics.jsonl  events.out.tfevents.quickstudy
 //!   events.out.tfevents.hparams  its settings and whether it has ended, for TensorBoard
 //!   last.safetensors    everything needed to resume, bit for bit
-//!   segments/           with a replay memory, its rows, which last.safetensors names
+//!   segments/           with a replay buffer, its rows, which last.safetensors names
 //!   snapshots/          those that are kept beside it, by their environment steps
 //!   best.safetensors    the policy with the best evaluation
 //!   best-512.safetensors  that of an evaluation after 512 steps, while the snapshot after it is written

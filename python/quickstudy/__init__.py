@@ -11,7 +11,7 @@ from ._load import load
 from ._meta import ContextPolicy, TrialPolicy
 from ._metrics import metrics
 from ._policy import Policy
-from ._spaces import Box, Choices, ManyChoices
+from ._spaces import Box, Discrete, MultiDiscrete
 from ._training import Training, train
 
 try:
@@ -21,10 +21,10 @@ except PackageNotFoundError:  # the folder, without an installation
 
 __all__ = [
     "Box",
-    "Choices",
+    "Discrete",
     "ContextPolicy",
     "Error",
-    "ManyChoices",
+    "MultiDiscrete",
     "Policy",
     "Training",
     "TrialPolicy",

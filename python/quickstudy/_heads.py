@@ -1,7 +1,7 @@
 """Heads of policies, from the output of a network to actions.
 
 Each is a function of the output [B, outputs], of the features that the last layer reads [B, L], and of a generator:
-None asks for the most probable actions, others draw as training does. Choices are numbers [B, 1], several
+None asks for the deterministic actions, others draw as training does. Choices are numbers [B, 1], several
 at once [B, C]; vectors [B, A] are
 in the units in which the policy thinks, and `played` gives them in those of the environment.
 """
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ._error import Error
 from ._snapshot import Snapshot
-from ._spaces import Box, Choices, ManyChoices, Space
+from ._spaces import Box, Discrete, MultiDiscrete, Space
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ class Head:
 class Categorical(Head):
     """Choices by their logits."""
 
-    def __init__(self, space: Choices) -> None:
+    def __init__(self, space: Discrete) -> None:
         """Take a logit for each choice."""
         self.outputs = space.n
 
@@ -62,9 +62,9 @@ class Categorical(Head):
 class Categoricals(Head):
     """Several choices at once, each by logits of its own, which lie one behind the other."""
 
-    def __init__(self, space: ManyChoices) -> None:
+    def __init__(self, space: MultiDiscrete) -> None:
         """Take logits for each choice."""
-        self.each = [Categorical(Choices(count)) for count in space.counts]
+        self.each = [Categorical(Discrete(count)) for count in space.counts]
         self.outputs = sum(space.counts)
         self.ends = np.cumsum(space.counts)[:-1]
 
@@ -77,7 +77,7 @@ class Categoricals(Head):
 class Greedy(Head):
     """Choices by their values; of a dueling network the value of the state, which is the same for all, is last."""
 
-    def __init__(self, space: Choices, dueling: bool, epsilon: float) -> None:
+    def __init__(self, space: Discrete, dueling: bool, epsilon: float) -> None:
         """Draw a choice of any value with probability `epsilon`, where choices are drawn."""
         self.choices, self.epsilon = space.n, epsilon
         self.outputs = space.n + dueling
@@ -206,24 +206,24 @@ def of(snapshot: Snapshot, space: Space, name: str) -> Head:
     """
     config, algorithm = snapshot.header["config"], snapshot.header["algorithm"]
     has_deviation = f"{name}.log_std" in snapshot
-    if isinstance(space, ManyChoices):
+    if isinstance(space, MultiDiscrete):
         if has_deviation or name == "q" or algorithm in ("ddpg", "td3", "sac", "pearl"):
-            raise Error(f"{snapshot.path}: a policy of `{algorithm}` does not make several choices at once")
+            raise Error(f"{snapshot.path}: a policy of `{algorithm}` has no multi-discrete actions")
         return Categoricals(space)
-    if isinstance(space, Choices):
+    if isinstance(space, Discrete):
         if has_deviation or algorithm in ("ddpg", "td3", "pearl"):
-            raise Error(f"{snapshot.path}: the policy acts by vectors of numbers, and the action space has choices")
+            raise Error(f"{snapshot.path}: the policy takes continuous actions, and the action space is discrete")
         if name == "q":
             return Greedy(space, bool(config.get("dueling", False)), float(config.get("epsilon_final", 0.0)))
         return Categorical(space)
     if name == "q":
-        raise Error(f"{snapshot.path}: the policy acts by choices, and the action space has vectors of numbers")
+        raise Error(f"{snapshot.path}: the policy takes discrete actions, and the action space is continuous")
     if algorithm in ("sac", "pearl"):
         return NoisySquashed(snapshot, space, name) if has_deviation else Squashed(space)
     if algorithm in ("ddpg", "td3"):
         return Disturbed(snapshot, space)
     if not has_deviation:
         raise Error(
-            f"{snapshot.path}: a policy of `{algorithm}` for vectors of numbers without a deviation is not known"
+            f"{snapshot.path}: a policy of `{algorithm}` for continuous actions without a deviation is not known"
         )
     return Gaussian(snapshot, space, name)

@@ -53,7 +53,7 @@ def load(
         last: take the last policy instead.
         particle: of `svpg`, the number of a particle, from 0, instead of the best one.
         space: the action space, which is needed where neither the snapshot nor this package has it, as of environments
-            of a Rust program: `env.action_space` of Gymnasium, or a Choices, ManyChoices or Box of this package. It
+            of a Rust program: `env.action_space` of Gymnasium, or a Discrete, MultiDiscrete or Box of this package. It
             also says the form of actions (their first numbers, shape and type) where the snapshot has it not.
         seed: of the generator `rng` by which the policy draws.
 

@@ -11,7 +11,7 @@ from ._error import Error
 from ._networks import Cell, Floats, Layers, activation_of
 from ._policy import Policy
 from ._snapshot import Snapshot
-from ._spaces import Box, Choices, ManyChoices, Space
+from ._spaces import Box, Discrete, MultiDiscrete, Space
 
 # The least variance of a transition's vote.
 _LEAST_VARIANCE = 1e-7
@@ -34,9 +34,9 @@ class TrialPolicy(Policy):
     def _counts(self) -> tuple[int, ...]:
         """Of how many options each choice is; nothing where actions are vectors."""
         match self.space:
-            case Choices(n):
+            case Discrete(n):
                 return (n,)
-            case ManyChoices(counts):
+            case MultiDiscrete(counts):
                 return counts
             case _:
                 return ()

@@ -13,7 +13,7 @@ from . import _heads, _spaces
 from ._error import Error
 from ._networks import Cell, Floats, Layers, Normaliser
 from ._snapshot import Snapshot
-from ._spaces import Choices, Space
+from ._spaces import Discrete, Space
 
 # From rows of what a network reads to its output and the features of its last layer.
 Trunk = Callable[[Floats], "tuple[Floats, Floats]"]
@@ -36,7 +36,7 @@ class Policy:
         seed: the seed that it was trained with.
         steps: environment steps that it was trained for.
         config: the settings that it was trained with.
-        space: what it acts by, Choices, ManyChoices or Box.
+        space: what it acts by, Discrete, MultiDiscrete or Box.
         observations: O, the numbers of an observation.
         rng: what draws where no other generator is given.
     """
@@ -93,7 +93,7 @@ class Policy:
 
         Args:
             obs: what is seen.
-            deterministic: take the most probable actions, as `quickstudy eval` does; otherwise they are drawn, as by
+            deterministic: take the deterministic actions, as `quickstudy eval` does; otherwise they are drawn, as by
                 `quickstudy eval --stochastic`, but by NumPy's numbers. Where training draws noise for several steps at
                 once (`sde`), it is drawn anew in each.
             rng: a generator, or the seed of one, that draws instead of the policy's own.
@@ -128,7 +128,7 @@ class Policy:
         actions = self._head(out, features, draw)
         played = self._head.played(actions)
         self._acted(rows, actions, played)
-        if isinstance(self.space, Choices):
+        if isinstance(self.space, Discrete):
             choices = played[:, 0].astype(np.int64) + self.space.start
             return int(choices[0]) if alone else choices
         arranged = _spaces.arranged(played, self.space)

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Choices:
+class Discrete:
     """One of `n` choices; an action is the number of the choice, from `start`."""
 
     n: int
@@ -24,7 +24,7 @@ class Choices:
 
 
 @dataclass(frozen=True)
-class ManyChoices:
+class MultiDiscrete:
     """Several choices at once, among as many as `counts` says; an action has the number of each, from its `start`."""
 
     counts: tuple[int, ...]
@@ -70,7 +70,7 @@ def _single(bounds: Iterable[float], towards: float) -> Floats:
     return np.array([next_to(bound) for bound in bounds])
 
 
-Space = Choices | ManyChoices | Box
+Space = Discrete | MultiDiscrete | Box
 
 
 # Parameters of environments that say how many choices there are.
@@ -89,12 +89,12 @@ def of_environment(name: str) -> Space | None:
     for parameter in parameters.split(","):
         key, _, value = parameter.partition("=")
         if key.strip() == _COUNTS.get(name) and value.strip().isdecimal():
-            return Choices(int(value))
+            return Discrete(int(value))
     action = environments().get(name)
     if action is None:
         return None
     if action["kind"] == "discrete":
-        return Choices(len(action["names"]))
+        return Discrete(len(action["names"]))
     numbers = action["numbers"]
     return Box(tuple(number["low"] for number in numbers), tuple(number["high"] for number in numbers))
 
@@ -104,10 +104,10 @@ def of_spec(spec: Any) -> Space:
     action, form = spec["action"], spec.get("action_form") or {}  # none: as of files of early versions
     start, shape = tuple(form.get("start", ())), tuple(form["shape"]) if "shape" in form else None
     if action["kind"] == "discrete":
-        return Choices(len(action["names"]), *start)
+        return Discrete(len(action["names"]), *start)
     if action["kind"] == "multidiscrete":
         counts = tuple(len(choice["names"]) for choice in action["choices"])
-        return ManyChoices(counts, start, form.get("dtype", "int64"), shape)
+        return MultiDiscrete(counts, start, form.get("dtype", "int64"), shape)
     dims = action["dims"]
     whole = tuple(bool(dim.get("whole", False)) for dim in dims)
     dtype = form.get("dtype", "int64" if all(whole) else "float32")
@@ -121,15 +121,15 @@ def of_object(space: Any) -> Space:
     Raises:
         Error: if it is of another kind, or a Box has no finite bounds.
     """
-    if isinstance(space, Choices | ManyChoices):
+    if isinstance(space, Discrete | MultiDiscrete):
         return space
     if hasattr(space, "nvec"):
         start, counts = np.ravel(getattr(space, "start", 0)), tuple(np.ravel(space.nvec).tolist())
         given = np.dtype(getattr(space, "dtype", np.int64))
         name = "int64" if np.can_cast(np.int64, given) else given.name
-        return ManyChoices(counts, tuple(start.tolist()) if start.any() else (), name, _unless_vector(space.nvec))
+        return MultiDiscrete(counts, tuple(start.tolist()) if start.any() else (), name, _unless_vector(space.nvec))
     if type(space).__name__ == "MultiBinary":
-        return ManyChoices((2,) * int(np.prod(space.shape)), shape=_unless_vector(np.empty(space.shape)))
+        return MultiDiscrete((2,) * int(np.prod(space.shape)), shape=_unless_vector(np.empty(space.shape)))
     if hasattr(space, "low") and hasattr(space, "high"):
         low, high = (np.ravel(bound) for bound in (space.low, space.high))
         shape = _unless_vector(space.low)
@@ -145,13 +145,13 @@ def of_object(space: Any) -> Space:
         lowest, highest = (_single(map(int, bound), to) for bound, to in ((low, np.inf), (high, -np.inf)))
         return Box(tuple(lowest.tolist()), tuple(highest.tolist()), (True,) * low.size, str(low.dtype), shape)
     if hasattr(space, "n") and not isinstance(space.n, Sequence) and np.ndim(space.n) == 0:
-        return Choices(int(space.n), int(getattr(space, "start", 0)))
+        return Discrete(int(space.n), int(getattr(space, "start", 0)))
     raise Error(f"the action space {space} is no Discrete, MultiDiscrete, MultiBinary or Box")
 
 
-def arranged(actions: Floats, space: ManyChoices | Box) -> NDArray[Any]:
+def arranged(actions: Floats, space: MultiDiscrete | Box) -> NDArray[Any]:
     """Give actions [rows, A] in the form of the space."""
-    if isinstance(space, ManyChoices) and space.start:
+    if isinstance(space, MultiDiscrete) and space.start:
         actions = actions + np.array(space.start)
     return actions.astype(space.dtype).reshape(len(actions), *((-1,) if space.shape is None else space.shape))
 
@@ -163,9 +163,9 @@ def _unless_vector(array: Any) -> tuple[int, ...] | None:
 
 def agree(saved: Space, given: Space, formed: bool) -> bool:
     """Tell whether a space is the one that is saved, and, where the file says it (`formed`), of the same form."""
-    if isinstance(saved, Choices) and isinstance(given, Choices):
+    if isinstance(saved, Discrete) and isinstance(given, Discrete):
         return saved.n == given.n and (not formed or saved.start == given.start)
-    if isinstance(saved, ManyChoices) and isinstance(given, ManyChoices):
+    if isinstance(saved, MultiDiscrete) and isinstance(given, MultiDiscrete):
         forms = [(space.start or (0,) * len(space.counts), space.shape) for space in (saved, given)]
         return saved.counts == given.counts and (not formed or forms[0] == forms[1])
     if isinstance(saved, Box) and isinstance(given, Box) and len(saved.low) == len(given.low):

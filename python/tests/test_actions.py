@@ -91,7 +91,7 @@ def difference(policy: quickstudy.Policy, steps: list[Any]) -> float:
     largest = 0.0
     for step in steps:
         action = policy.act(step["obs"])
-        if isinstance(policy.space, quickstudy.Choices):
+        if isinstance(policy.space, quickstudy.Discrete):
             assert isinstance(action, int)
             assert action == step["action"][0]
         else:
@@ -229,7 +229,7 @@ def test_spaces_of_built_in_environments_are_those_of_the_command_line() -> None
     for name, space in played("spaces"):
         is_choice = "choices" in space
         spaces[name] = (
-            quickstudy.Choices(space["choices"])
+            quickstudy.Discrete(space["choices"])
             if is_choice
             else quickstudy.Box(*map(tuple, (space["low"], space["high"])))
         )

@@ -111,7 +111,7 @@ def test_a_policy_of_shifted_choices_plays_what_it_has_learned() -> None:
     quickstudy.train("ppo", "gymnasium:forms:Repeats-v0", steps=20_000, out="run", **settings).wait()
     env = gymnasium.make("forms:Repeats-v0")
     policy, act = quickstudy.load("run"), program(exported("run"))["act"]
-    assert policy.space == quickstudy.Choices(3, start=-1)
+    assert policy.space == quickstudy.Discrete(3, start=-1)
     for acting in (policy.act, act):
         total = 0.0
         for seed in range(20):
@@ -137,7 +137,7 @@ def test_a_space_that_contradicts_the_file_is_refused() -> None:
             spaces.Discrete(3),
             spaces.Discrete(3, start=1),
             spaces.Discrete(4, start=-1),
-            quickstudy.Choices(3),
+            quickstudy.Discrete(3),
         ],
         "choices": [spaces.MultiDiscrete([2, 3]), spaces.MultiDiscrete([3, 2], start=np.array([5, -1]))],
         "bits": [spaces.MultiBinary(4), spaces.MultiBinary((4, 1))],
@@ -152,7 +152,7 @@ def test_a_space_that_contradicts_the_file_is_refused() -> None:
                 quickstudy.load(action, space=other)
             for part in (str(quickstudy.load(action).space), str(other), env):
                 assert part in str(error.value)
-    with pytest.raises(quickstudy.Error, match=re.escape("acts by Choices(n=2, start=0), and this is Discrete(3)")):
+    with pytest.raises(quickstudy.Error, match=re.escape("acts by Discrete(n=2, start=0), and this is Discrete(3)")):
         quickstudy.train("ppo", "cartpole", steps=64, out="cartpole", eval_every=0, **SMALL).wait()
         quickstudy.load("cartpole", space=spaces.Discrete(3))
     # Environments without a form have no word of one in their files.

@@ -78,7 +78,7 @@ def test_a_run_on_a_registered_environment_acts_there() -> None:
     rows = list(quickstudy.train("ppo", "CartPole-v1", steps=1024, out="cartpole", **SMALL))
     assert rows[-1]["time/env_steps"] == 1024
     policy = quickstudy.load("cartpole")
-    assert policy.env == "gymnasium:CartPole-v1" and policy.space == quickstudy.Choices(2)
+    assert policy.env == "gymnasium:CartPole-v1" and policy.space == quickstudy.Discrete(2)
     env = gymnasium.make("CartPole-v1")
     seen, _ = env.reset(seed=1)
     for _ in range(5):
@@ -92,7 +92,7 @@ def test_an_environment_of_ones_own_is_named_by_its_module() -> None:
     run = quickstudy.train("ppo", "gymnasium:gears:Gears-v0", steps=20_000, out="gears", **SMALL)
     run.wait()
     policy = quickstudy.load(run.run)
-    assert policy.space == quickstudy.ManyChoices((2, 3))
+    assert policy.space == quickstudy.MultiDiscrete((2, 3))
     assert np.asarray(policy.act([0.9, 0.9])).tolist() == [1, 2]
     assert np.asarray(policy.act([-0.9, -0.9])).tolist() == [0, 0]
     models.difference(quickstudy._load.snapshot_of(run.run, last=False), [], 1e-5)

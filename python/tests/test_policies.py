@@ -49,7 +49,7 @@ def test_shapes_and_types_are_those_of_gymnasium() -> None:
     one, batch = vectors.act(np.zeros(3)), vectors.act(np.zeros((5, 3), np.float32))
     assert isinstance(one, np.ndarray) and one.shape == (1,) and one.dtype == np.float32
     assert isinstance(batch, np.ndarray) and batch.shape == (5, 1) and batch.dtype == np.float32
-    assert (choices.algorithm, choices.env, choices.space) == ("a2c", "cartpole", quickstudy.Choices(2))
+    assert (choices.algorithm, choices.env, choices.space) == ("a2c", "cartpole", quickstudy.Discrete(2))
     assert vectors.space == quickstudy.Box((-2.0,), (2.0,))
 
 
@@ -272,8 +272,8 @@ def test_environments_that_are_not_built_in_need_an_action_space() -> None:
     np.testing.assert_allclose(policy.act([0.1] * 3), known + 1.0, atol=1e-6)
     for file, space, said in [
         ("choices", Vectors(), "without a deviation"),
-        ("vectors", Discrete(), "acts by vectors"),
-        ("choices", quickstudy.Choices(3), "gives 2 numbers"),
+        ("vectors", Discrete(), "takes continuous"),
+        ("choices", quickstudy.Discrete(3), "gives 2 numbers"),
         ("vectors", quickstudy.Box((0.0, 0.0), (1.0, 1.0)), "gives 1 numbers"),
         ("vectors", quickstudy.Box((0.0,), (np.inf,)), "no finite bounds"),
         ("choices", "two", "is no Discrete"),
@@ -338,7 +338,7 @@ def test_several_choices_at_once_are_each_by_logits_of_their_own() -> None:
 
     rewrite(source, Path("several.safetensors"), widen, spec=spec, env="own")
     policy = quickstudy.load("several.safetensors")
-    assert policy.space == quickstudy.ManyChoices((2, 3))
+    assert policy.space == quickstudy.MultiDiscrete((2, 3))
     seen = np.random.default_rng(1).normal(size=(64, 4))
     out = policy._trunk(seen)[0]
     expected = np.stack([out[:, :2].argmax(axis=1), out[:, 2:].argmax(axis=1)], axis=1)

@@ -107,7 +107,7 @@ test("what the browser trained goes on and is evaluated on the command line, and
     });
   }));
 
-test("a run with a replay memory goes on in the browser once it is exported", () =>
+test("a run with a replay buffer goes on in the browser once it is exported", () =>
   withCli(async (cli, folder) => {
     const settings = ["hidden=[8]", "batch_size=8", "learning_starts=100", "memory_size=250"].flatMap((set) => [
       "--set",

@@ -3,7 +3,7 @@
 
 One step is that of Rakelly et al. 2019, arXiv:1903.08254, algorithm 1, in the order of garage's
 `PEARL._optimize_policy`: draw tasks, contexts and transitions, infer beliefs, and update the encoder with both critics,
-then the value function, its target and the policy. A chunk of steps is one jitted scan; replay memories are arrays that
+then the value function, its target and the policy. A chunk of steps is one jitted scan; replay buffers are arrays that
 its gathers read, and Python waits for whole chunks only. Defaults are the sizes of cheetah-vel.
 
 What was tried and is not here, for it was slower or within 5 % as fast: both critics as one batched network (`vmap`),

@@ -96,7 +96,7 @@ pub fn of_tier(first: bool) -> Vec<&'static AlgorithmDef> {
     every().into_iter().filter(|def| is_first(def.name) == first).collect()
 }
 
-/// The algorithms of the register that learn a task from a replay memory.
+/// The algorithms of the register that learn a task from a replay buffer.
 #[must_use]
 pub fn replaying() -> Vec<&'static AlgorithmDef> {
     let replays = |def: &&AlgorithmDef| Replay::DECLARED.iter().all(|doc| def.declared.contains(doc));

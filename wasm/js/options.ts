@@ -32,7 +32,7 @@ export interface SessionOptions<A extends AlgorithmName = AlgorithmName> {
   iterations?: number;
   /**
    * Begin with the parameters of other runs, of their snapshots or policies: one for all seeds, or one for each. All
-   * else begins anew, a replay memory too, which the policy fills with `config: { warm_up: "policy" }`.
+   * else begins anew, a replay buffer too, which the policy fills with `config: { warm_up: "policy" }`.
    */
   from?: Snapshots;
   /** Default `"auto"`. */

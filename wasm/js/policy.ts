@@ -73,7 +73,7 @@ export class Policy {
   }
 
   /**
-   * Episodes, by default 100 of the most probable actions. `seed` names their first states. A meta-trained policy plays
+   * Episodes, by default 100 of the deterministic actions. `seed` names their first states. A meta-trained policy plays
    * each after it has adapted to a held-out task. In environments written in JavaScript it draws its actions, and
    * adapting by gradient steps takes as many rollouts on each task as in training: ask for fewer episodes there.
    */
@@ -99,7 +99,7 @@ export class Policy {
 
   /**
    * How a policy that infers a belief (`info.family` is `"inference"`) adapts to the task `to`, episode by episode, and
-   * where it would go at each moment: where an episode of its most probable actions would end, for each of `draws`
+   * where it would go at each moment: where an episode of its deterministic actions would end, for each of `draws`
    * draws from what it believes then (default 48). Only in built-in environments that lie in a plane.
    */
   async guesses(options: {

@@ -150,7 +150,7 @@ export class Session {
   }
 
   /**
-   * Episodes of the most probable actions as the policy is, on random numbers that training never uses; one entry per
+   * Episodes of the deterministic actions as the policy is, on random numbers that training never uses; one entry per
    * seed. In environments written in JavaScript as {@link Policy.evaluate}.
    */
   async evaluate(episodes = 100): Promise<Episodes[]> {

@@ -129,7 +129,7 @@ export interface MetaTest {
   /** Names the tasks; default 0. */
   seed?: number;
   /**
-   * Measure the most probable actions, default true; what gradient steps learn from is always drawn. In environments
+   * Measure the deterministic actions, default true; what gradient steps learn from is always drawn. In environments
    * written in JavaScript all actions are drawn.
    */
   deterministic?: boolean;

@@ -1,4 +1,4 @@
-//! Learning from a replay memory: steps under a policy that explores, and updates on batches of all that was seen.
+//! Learning from a replay buffer: steps under a policy that explores, and updates on batches of all that was seen.
 //!
 //! DQN, DQL, DDPG, TD3 and SAC share their iteration, [`OffPolicyLearner`]; each is an [`OffPolicy`], which says who
 //! acts and what an update is. [`q_learning`] is what DQN and DQL share, [`deterministic`] what DDPG and TD3 do, and

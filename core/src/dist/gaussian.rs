@@ -1,4 +1,4 @@
-//! A vector of independent normal numbers.
+//! Independent Gaussians, one for each number of a vector.
 
 use super::RowNoise;
 use crate::Tensor;

@@ -1,4 +1,4 @@
-//! Normal numbers squashed into −1 to 1.
+//! A Gaussian squashed into −1 to 1.
 //!
 //! Haarnoja et al. 2018, arXiv:1801.01290, appendix C.
 
@@ -9,7 +9,7 @@ use crate::Tensor;
 /// `TanhNormal`).
 const GUARD: f64 = 1e-6;
 
-/// The distribution of tanh u, where u is a vector of independent normal numbers.
+/// The distribution of tanh u, where u is a vector of independent Gaussians.
 #[derive(Clone, Copy, Debug)]
 pub struct SquashedGaussian {
     inner: Gaussian,
@@ -23,7 +23,7 @@ impl SquashedGaussian {
         SquashedGaussian { inner: Gaussian::with_log_std(mean, log_std) }
     }
 
-    /// The distribution of normal numbers u, before the tanh.
+    /// The Gaussian of u, before the tanh.
     #[must_use]
     pub(super) fn of(inner: Gaussian) -> SquashedGaussian {
         SquashedGaussian { inner }

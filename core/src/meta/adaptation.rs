@@ -25,7 +25,7 @@ pub struct Trial {
     pub episodes: usize,
     /// Further rollouts per task that measure a stage; 0: it is measured by the rollouts that the policy adapts by.
     pub measured: usize,
-    /// Measures a stage by the most probable actions. Rollouts that the policy adapts by always draw actions.
+    /// Measures a stage by the deterministic actions. Rollouts that the policy adapts by always draw actions.
     pub deterministic: bool,
     /// Measures the last stage only.
     pub last_only: bool,

@@ -19,7 +19,7 @@ pub(super) fn constant(parts: &[Tensor], fixed: Option<usize>) -> Vec<Tensor> {
 /// Checks that the actions have a deviation, if it is not to be learned.
 pub(super) fn std_fits(learn_std: bool, spec: &EnvSpec) -> Result<()> {
     if !learn_std && spec.action.counts().is_some() {
-        let problem = format!("`{}` has choices, which have no deviation; leave it true", spec.name);
+        let problem = format!("`{}` takes {}, which have no deviation; leave it true", spec.name, spec.action.kind());
         return Err(Error::config("learn_std", problem));
     }
     Ok(())

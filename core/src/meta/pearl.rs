@@ -83,7 +83,7 @@ impl Pearl {
     /// Sets up meta-training for an environment.
     ///
     /// # Errors
-    /// If a setting is invalid, or the environment has a single task or takes choices.
+    /// If a setting is invalid, or the environment has a single task or takes discrete actions.
     pub fn new(config: &PearlConfig, spec: &EnvSpec) -> Result<Pearl> {
         if spec.task.is_empty() {
             let problem = format!("`{}` has a single task, so there is nothing to infer; train sac on it", spec.name);

@@ -77,7 +77,7 @@ pub(super) fn explored_in(round: usize, n_exploration_eps: usize, rounds: usize)
 }
 
 /// Explores held-out tasks that `key`, words `[S, 1]`, names, adapts to them, and plays the episodes that measure. The
-/// rows of the one stage are in order of seed, task and episode. If `deterministic`, the most probable actions
+/// rows of the one stage are in order of seed, task and episode. If `deterministic`, the deterministic actions
 /// measure; exploration always draws its actions.
 ///
 /// Policies that adapt by gradients or by inference explore before each adaptation, of which there is at least one;

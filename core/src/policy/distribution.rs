@@ -107,7 +107,7 @@ impl Distribution {
         }
     }
 
-    /// The most probable action, `[S, B, A]`.
+    /// The deterministic action, `[S, B, A]`.
     #[track_caller]
     pub fn mode(&self) -> Tensor {
         match self {

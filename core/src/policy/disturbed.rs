@@ -12,7 +12,7 @@ use crate::tensor::Named;
 /// The kinds of noise on actions in −1 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Noise {
-    /// Normal numbers, drawn anew at each step. Their deviation σ is the acting value `sigma`, `[]` or `[K, 1]`.
+    /// Gaussian noise, drawn anew at each step. Their deviation σ is the acting value `sigma`, `[]` or `[K, 1]`.
     Gaussian,
     /// A process that is drawn back to 0, where it begins each episode: x ← x − θ x dt + σ √dt z.
     ///
@@ -46,7 +46,7 @@ impl Disturbed {
     /// `first`.
     ///
     /// # Errors
-    /// [`Error::Config`](crate::Error::Config) if the environment takes choices.
+    /// [`Error::Config`](crate::Error::Config) if the environment takes discrete actions.
     pub fn new(
         layout: &mut Layout,
         spec: &EnvSpec,

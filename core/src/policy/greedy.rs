@@ -39,7 +39,7 @@ impl EpsilonGreedy {
     /// first linear layer gets the number `first`.
     ///
     /// # Errors
-    /// [`Error::Config`] if the environment takes vectors, or several choices at once.
+    /// [`Error::Config`] if the environment takes continuous or multi-discrete actions.
     pub fn new(layout: &mut Layout, spec: &EnvSpec, config: &LayersConfig, first: usize) -> Result<EpsilonGreedy> {
         EpsilonGreedy::of(layout, spec, (config, first), ValueHead::Each)
     }
@@ -74,7 +74,7 @@ impl EpsilonGreedy {
     ) -> Result<EpsilonGreedy> {
         let Some(choices) = spec.action.choices() else {
             let (name, kind) = (&spec.name, spec.action.kind());
-            let problem = format!("`{name}` takes {kind}, and this policy acts by choices, one at a time");
+            let problem = format!("`{name}` takes {kind}, and this policy needs discrete ones");
             return Err(Error::config("env", problem));
         };
         let (inputs, outputs) = match head {

@@ -1,4 +1,4 @@
-//! A policy that squashes normal numbers into the action space: the actor of SAC.
+//! A policy that squashes a Gaussian into the action space: the actor of SAC.
 
 use super::{Act, Acting, ActionRule, Bounds, How, LayersConfig, Outline, Policy};
 use crate::Tensor;
@@ -8,7 +8,7 @@ use crate::nn::{Init, Layout, Mlp, SliceId};
 use crate::tensor::Named;
 use crate::{Error, Result};
 
-/// A network from observations to means and deviations of normal numbers. Their tanh is the action: −1 is the lowest
+/// A network from observations to means and deviations of a Gaussian. The tanh of a draw is the action: −1 is the lowest
 /// number that the environment takes, and 1 the highest.
 ///
 /// Haarnoja et al. 2018, arXiv:1801.01290, appendix C; as garage's `TanhGaussianMLPPolicy`.
@@ -31,7 +31,7 @@ impl Squashed {
     /// `first`. Its last layer gives A means, then A logarithms of deviations.
     ///
     /// # Errors
-    /// [`Error::Config`] if the environment takes choices.
+    /// [`Error::Config`] if the environment takes discrete actions.
     pub fn new(layout: &mut Layout, spec: &EnvSpec, config: &LayersConfig, first: usize) -> Result<Squashed> {
         let bounds = vectors(spec)?;
         let sizes = [&[spec.observation.len()], &config.hidden[..], &[2 * spec.action.dim()]].concat();
@@ -96,7 +96,7 @@ pub(super) fn vectors(spec: &EnvSpec) -> Result<Bounds> {
     match Bounds::of(&spec.action) {
         Bounds::Choices(_) => {
             let (name, kind) = (&spec.name, spec.action.kind());
-            let problem = format!("`{name}` takes {kind}, and this policy acts by vectors of numbers");
+            let problem = format!("`{name}` takes {kind}, and this policy needs continuous ones");
             Err(Error::config("env", problem))
         }
         bounds => Ok(bounds),

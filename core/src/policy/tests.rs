@@ -323,11 +323,11 @@ fn a_policy_says_which_environments_it_cannot_act_in() {
         EpsilonGreedy::new(&mut layout, &several, &config.layers, 0).unwrap_err(),
     ];
     let parts = [
-        "`cartpole` takes choices",
-        "`cartpole` takes choices",
-        "`pendulum` takes vectors",
-        "`car` takes several choices at once, and this policy acts by vectors of numbers",
-        "`car` takes several choices at once, and this policy acts by choices, one at a time",
+        "`cartpole` takes discrete actions",
+        "`cartpole` takes discrete actions",
+        "`pendulum` takes continuous actions",
+        "`car` takes multi-discrete actions, and this policy needs continuous ones",
+        "`car` takes multi-discrete actions, and this policy needs discrete ones",
     ];
     for (error, part) in errors.iter().zip(parts) {
         assert!(error.to_string().contains(part), "{error}");

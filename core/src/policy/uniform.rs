@@ -6,7 +6,7 @@ use crate::dist::RowNoise;
 use crate::env::ActionSpace;
 use crate::tensor::Named;
 
-/// Draws evenly among all actions. Algorithms with a replay memory begin with it, and a policy must do better.
+/// Draws evenly among all actions. Algorithms with a replay buffer begin with it, and a policy must do better.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Uniform {
     bounds: Bounds,

@@ -95,7 +95,7 @@ pub(in crate::train) fn ring_of<'a>(header: &'a Header, entry: &StateEntry) -> O
 pub(in crate::train) fn check_rings(header: &Header, tensors: &[Entry<'_>], rings: &[StateEntry]) -> Result<()> {
     for (number, Ring { tensor, .. }) in header.rings.iter().enumerate() {
         let problem = if !rings.iter().any(|entry| seed_array::name(entry.name) == tensor) {
-            "is no replay memory of this run"
+            "is no replay buffer of this run"
         } else if header.rings[..number].iter().any(|other| other.tensor == *tensor) {
             "is in segments twice"
         } else if tensors.iter().any(|other| other.name == *tensor) {

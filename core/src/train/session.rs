@@ -386,7 +386,7 @@ impl Session {
     /// Fails if the last iteration has not ended.
     fn expect_intact(&self) -> Result<()> {
         match self.torn {
-            true => Err(Error::Program("the last iteration did not end; go on from the last snapshot".to_owned())),
+            true => Err(Error::Program("the last iteration did not end; resume from the last snapshot".to_owned())),
             false => Ok(()),
         }
     }

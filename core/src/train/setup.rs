@@ -364,7 +364,7 @@ mod tests {
         assert_eq!(problem("activation = 3"), "activation: expected a word, got 3");
         assert!(problem("activation = \"gelu\"").starts_with("activation: "));
         assert_eq!(problem("gamma = 2"), "gamma: 2 is not in 0 to 1");
-        assert!(problem("sde = true").starts_with("sde: the actions of `cartpole` are choices"));
+        assert!(problem("sde = true").starts_with("sde: `cartpole` takes discrete actions"));
         let env = || builtin("cartpole").unwrap();
         assert!(Setup::resolve("pop", env(), &[0], None, &[]).unwrap_err().to_string().contains("`ppo`"));
         assert!(Setup::resolve("ppo", env(), &[], None, &[]).is_err());

@@ -198,13 +198,13 @@ impl ActionSpace {
         }
     }
 
-    /// The kind of its actions in messages: `choices`, `vectors of numbers` or `several choices at once`.
+    /// The kind of its actions in messages: `discrete actions`, `continuous actions` or `multi-discrete actions`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::Discrete { .. } => "choices",
-            Self::Box { .. } => "vectors of numbers",
-            Self::MultiDiscrete { .. } => "several choices at once",
+            Self::Discrete { .. } => "discrete actions",
+            Self::Box { .. } => "continuous actions",
+            Self::MultiDiscrete { .. } => "multi-discrete actions",
         }
     }
 }

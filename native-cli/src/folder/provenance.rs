@@ -44,7 +44,7 @@ pub fn record(folder: &RunFolder, device: &str, threads: usize, env_steps: u64) 
 pub(crate) fn note_of_change(folder: &RunFolder, now: &str) -> Option<String> {
     let before = last_device(folder).filter(|before| before != now)?;
     Some(format!(
-        "note: {} was trained on {} and goes on on {now}: not bit for bit what it would have been",
+        "note: {} was trained on {} and continues on {now}: not bit for bit what it would have been",
         folder.path().display(),
         one_line(&before),
     ))

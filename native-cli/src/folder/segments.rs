@@ -1,4 +1,4 @@
-//! The folder of a run's segments: rows of its replay memory, of which each snapshot appends those that are new.
+//! The folder of a run's segments: rows of its replay buffer, of which each snapshot appends those that are new.
 //!
 //! Rows reach the disk before the snapshot that names them takes the place of the one before, and a segment is deleted
 //! only after that: at every moment the snapshot in place finds all of its rows. What follows them in a segment comes
@@ -113,7 +113,7 @@ impl SegmentFolder {
                 let place = if missing.exists() { "was cut" } else { "is gone: it was deleted or moved" };
                 let missing = missing.display();
                 Stop::failure(format!("{missing} {place} during the run, and the last snapshot needs it")).hint(
-                    "put it back, and `quickstudy train --resume` goes on; without it only the policies and kept \
+                    "put it back, and `quickstudy train --resume` works again; without it only the policies and kept \
                      snapshots can be used",
                 )
             }

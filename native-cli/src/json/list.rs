@@ -90,7 +90,7 @@ pub(crate) struct Number {
     pub high: Option<f64>,
 }
 
-/// The actions of an environment: vectors of numbers, one choice, or several at once.
+/// The actions of an environment: continuous, discrete or multi-discrete.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum Actions {

@@ -12,7 +12,7 @@ const OPERATORS: i64 = 15;
 /// The version of the format that came with these operators.
 const FORMAT: i64 = 8;
 
-/// The bytes of a model that acts as a policy does by its most probable actions. Equal policies give equal bytes.
+/// The bytes of a model that acts as a policy does by its deterministic actions. Equal policies give equal bytes.
 pub(crate) fn bytes(policy: &Evaluator, networks: &PolicyNetworks) -> Vec<u8> {
     let spec = policy.env().spec();
     let mut graph = Network::new();

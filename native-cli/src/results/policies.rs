@@ -65,9 +65,9 @@ impl TrainedPolicy {
         format!("seed {} after {} steps", self.evaluator.trained_seed(), grouped(self.evaluator.env_steps()))
     }
 
-    /// `sampled actions` or `most probable actions`.
+    /// `sampled actions` or `deterministic actions`.
     pub(crate) fn actions(&self) -> &'static str {
-        if self.sampled { "sampled actions" } else { "most probable actions" }
+        if self.sampled { "sampled actions" } else { "deterministic actions" }
     }
 }
 

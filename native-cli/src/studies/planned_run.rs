@@ -88,7 +88,7 @@ impl PlannedRun {
             (_, Keep::None) if enough => Ok(RunStage::Finished),
             _ => {
                 let folder = self.folder.display();
-                let message = format!("{folder} holds rows of a run that has no snapshot to go on from");
+                let message = format!("{folder} holds rows of a run that has no snapshot to resume from");
                 Err(Stop::user(message).hint("move that folder away, and the run is made again"))
             }
         }

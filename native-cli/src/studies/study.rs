@@ -202,7 +202,7 @@ pub(crate) fn train(args: &TrainArgs, pairs: &[Pair]) -> Result<(), Stop> {
     summary(&parts).iter().for_each(|line| say(line));
     jobs::check(&jobs, &ends, "the same command tries again what is missing")?;
     if ends.iter().any(|end| matches!(end, JobEnd::Stopped)) {
-        say("stopped; the same command goes on with what is missing");
+        say("stopped; the same command continues with what is missing");
     } else {
         say(&format!("next: {} compare {}", program::name(), shell_quote(&out)));
     }

@@ -146,7 +146,7 @@ impl Sweep {
             // As by one trial that becomes infinite: each goes on alone, from its snapshot.
             let alone: Vec<TrialStack> =
                 broken.iter().flat_map(|stack| &stack.trials).map(|number| vec![*number]).collect();
-            say(&format!("note: {} trials failed together, and go on one by one", alone.len()));
+            say(&format!("note: {} trials failed together, and continue one by one", alone.len()));
             ends.extend(stacks::run(&self.trials, &alone, rung, machine)?);
             for number in alone.iter().flatten() {
                 self.trials[*number].part.look()?;

@@ -37,7 +37,7 @@ pub(crate) struct TrainArgs {
         help = "Run folder; with several seeds, the folder of run folders [default: runs/<env>-<algorithm>-s<seed>]"
     )]
     pub out: Option<PathBuf>,
-    /// Continue the runs in these folders, or folders of runs, from their last snapshots; or go on from kept snapshots,
+    /// Continue the runs in these folders, or folders of runs, from their last snapshots; or resume kept snapshots,
     /// RUN/snapshots/N.safetensors, each in a new folder, which --out names
     #[arg(long, value_name = "DIR", num_args = 1.., display_order = RunSettings::behind("steps", 4))]
     pub resume: Vec<PathBuf>,
@@ -70,7 +70,7 @@ pub(crate) struct TrainArgs {
         display_order = RunSettings::behind("from", 4)
     )]
     pub jobs: Option<u16>,
-    /// Stop and save after so many environment steps of each seed, as by Ctrl-C: the run goes on with --resume
+    /// Stop and save after so many environment steps of each seed, as by Ctrl-C; --resume continues the run
     #[arg(
         long,
         value_name = "N",

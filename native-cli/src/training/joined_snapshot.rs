@@ -9,7 +9,7 @@ use std::path::Path;
 /// Snapshots of a run that goes on may follow each other quickly.
 const TRIES: usize = 20;
 
-/// The bytes of the file, with the rows of a replay memory in it.
+/// The bytes of the file, with the rows of a replay buffer in it.
 pub(crate) fn read(run: &Path) -> Result<Vec<u8>, Stop> {
     let mut tries = 0;
     loop {

@@ -33,7 +33,7 @@ impl Kept {
                 Ok(Self { path: path.to_owned(), run: named.unwrap_or(run).to_owned() })
             }
             None => Err(Stop::user(format!("{} is no kept snapshot of a run", path.display())).hint(
-                "name a run folder, or RUN/snapshots/N.safetensors; any other snapshot with everything goes on as the \
+                "name a run folder, or RUN/snapshots/N.safetensors; any other snapshot with everything resumes as the \
                  last.safetensors of a folder of its own",
             )),
         }
@@ -101,7 +101,7 @@ impl Kept {
         File::open(&self.path)
             .and_then(|mut snapshot| atomic::rewrite(&last, &mut |to| io::copy(&mut snapshot, to).map(|_| ())))
             .map_err(|error| cannot_keep(&last, &error, ""))?;
-        say(&format!("{} goes on in {}", self.path.display(), folder.path().display()));
+        say(&format!("{} resumes in {}", self.path.display(), folder.path().display()));
         Ok(())
     }
 

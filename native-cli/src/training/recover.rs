@@ -87,7 +87,7 @@ impl RecordedSession {
                 (self, steps) = moved;
             }
             lost_at = Some(steps);
-            say(&format!("note: {}; going on from {} steps on {name}", stop.message, grouped(steps)));
+            say(&format!("note: {}; resuming from {} steps on {name}", stop.message, grouped(steps)));
         }
     }
 

@@ -96,9 +96,9 @@ fn named(args: &TrainArgs) -> Result<Vec<PathBuf>, Stop> {
         for run in folder::find_started(path).unwrap_or_else(|_| vec![path.clone()]) {
             links::check_below(path, &run)?;
             if args.out.is_some() && !run.is_file() {
-                let message = format!("{} goes on where it is, and --out names another folder", run.display());
+                let message = format!("{} resumes where it is, and --out names another folder", run.display());
                 return Err(Stop::user(message)
-                    .hint("leave --out out; kept snapshots, RUN/snapshots/N.safetensors, go on in a new folder"));
+                    .hint("leave --out out; kept snapshots, RUN/snapshots/N.safetensors, resume in a new folder"));
             }
             if seen.insert(run.canonicalize().unwrap_or_else(|_| run.clone())) {
                 runs.push(run);
@@ -164,7 +164,7 @@ fn restore(device: &Device, sources: Vec<Source>, trials: bool) -> Result<Vec<(S
 fn goes_on(session: &Session, runs: usize) -> String {
     let steps = steps_of(session, runs);
     match session.setup().iterations {
-        Some(all) => format!("goes on from step {steps}, after iteration {} of {all}", session.iteration()),
-        None => format!("goes on from step {steps} of {}", grouped(session.setup().steps)),
+        Some(all) => format!("resuming from step {steps}, after iteration {} of {all}", session.iteration()),
+        None => format!("resuming from step {steps} of {}", grouped(session.setup().steps)),
     }
 }

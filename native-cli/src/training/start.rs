@@ -181,7 +181,7 @@ pub(crate) fn train(args: &TrainArgs, session: Session, runs: Vec<SeedRun>, pace
         }
     }
     if pace.keep == Keep::None {
-        say("no snapshot is kept: the run can neither go on nor be evaluated");
+        say("no snapshot is kept: the run can be neither resumed nor evaluated");
     } else if end == End::Interrupted {
         say(&format!("stopped at {} steps; continue with", steps_of(&session, runs.len())));
         say(&format!("  {}", resume_command(&runs)));

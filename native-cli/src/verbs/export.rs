@@ -11,18 +11,18 @@ use quickstudy_core::algo::Family;
 use quickstudy_core::{Device, in_bytes};
 use std::path::PathBuf;
 
-/// Writes the last snapshot of a run as one file, with its replay memory in it: everything needed to go on. Or writes
+/// Writes the last snapshot of a run as one file, with its replay buffer in it: everything needed to resume. Or writes
 /// its policy as an ONNX model, which acts in other programs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-In the folder of a run, the rows of a replay memory lie in segments/, beside the
+In the folder of a run, the rows of a replay buffer lie in segments/, beside the
 last.safetensors that names them. An exported file holds all of it: it can be
-moved, is read by the npm package (train({ snapshot })), and goes on as the
+moved, is read by the npm package (train({ snapshot })), and resumes as the
 last.safetensors of another folder. The same training gives the same bytes.
 
 As .onnx it is the policy that eval plays, with the normaliser of observations
-and the bounds of actions in it: from `obs` [batch, n] to `action`, its most
-probable action. Policies that remember have `memory_in` and `memory_out`.
+and the bounds of actions in it: from `obs` [batch, n] to `action`, its deterministic
+action. Policies that remember have `memory_in` and `memory_out`.
 docs/onnx.md shows how to run it in Python and in JavaScript.
 
 Examples:

@@ -39,7 +39,7 @@ those that are tried:
 
 A trial's runs lie in a folder of its own, such as t07. Beside them are
 trials.csv, sweep.svg (parallel coordinates) and sweep.toml. The same command
-goes on when it was stopped or killed. Trials that differ in numbers alone, such
+continues when it was stopped or killed. Trials that differ in numbers alone, such
 as gamma or a learning rate, are rows of one program.
 
 Examples:
@@ -138,7 +138,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<(), Stop> {
     ranked.iter().for_each(|trial| output::say_line(&results::line(&sweep.trials[*trial], &scores[*trial])));
     let place = shell_quote(&sweep.out);
     match end {
-        SweepEnd::Stopped => say("stopped; the same command goes on with what is missing"),
+        SweepEnd::Stopped => say("stopped; the same command continues with what is missing"),
         SweepEnd::Done => say(&format!("next: {} compare {place}, and look at {place}/sweep.svg", program::name())),
     }
     Ok(())

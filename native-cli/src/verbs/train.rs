@@ -21,8 +21,8 @@ Examples:
   quickstudy train ppo --env cartpole
   quickstudy train ppo --env cartpole --seed 0..10 --steps 100k
   quickstudy train ppo,a2c --env cartpole,acrobot --seed 0..10
-      each algorithm on each environment; the same command goes on when it was
-      stopped or killed
+      each algorithm on each environment; the same command continues when it
+      was stopped or killed
   quickstudy train ppo --env pendulum --set gamma=0.9 --set learning_rate=1e-3
   quickstudy train promp --env point-corner                    learns to adapt
   quickstudy train rl2-ppo --env bandit                        learns to explore
@@ -33,9 +33,9 @@ Examples:
   quickstudy train --config runs/cartpole-ppo-s0/config.toml
       the same run again
   quickstudy train --resume runs/cartpole-ppo-s0
-      goes on where it stopped
+      resumes where it stopped
   quickstudy train --resume runs/cartpole-ppo-s0/snapshots/20480.safetensors
-      goes on from there in a new folder";
+      resumes from there in a new folder";
 
 /// The settings of the algorithm among the arguments, otherwise of the first one, with their defaults, what they do and
 /// their values; then the examples.

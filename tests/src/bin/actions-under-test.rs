@@ -1,4 +1,4 @@
-//! Plays the most probable actions of saved policies, for programs in other languages to compare with.
+//! Plays the deterministic actions of saved policies, for programs in other languages to compare with.
 //!
 //! `actions-under-test play SNAPSHOT EPISODES SEED` writes a JSON object per line. The first is the action space of the
 //! snapshot's environment. Each further one is a step: the observation, the action as the environment got it, the

@@ -1,4 +1,4 @@
-//! Algorithms that learn from a replay memory.
+//! Algorithms that learn from a replay buffer.
 
 mod all;
 mod dqn;

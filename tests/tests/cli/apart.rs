@@ -141,8 +141,8 @@ fn a_run_that_was_finished_as_planned_goes_on_and_says_so() {
     fs::copy(golden, dir.join("old/last.safetensors")).unwrap();
     let out = done(&dir, "train --resume old --threads 1 --eval-every 0").out;
     let said = "note: old was finished by what an earlier version planned, and has made 330 of 8 000 environment \
-                steps: it goes on until they are made";
-    assert!(out.contains(said) && out.contains("goes on from step 330 of 8 000"), "{out}");
+                steps: training continues until they are made";
+    assert!(out.contains(said) && out.contains("resuming from step 330 of 8 000"), "{out}");
     assert!(rows(&dir, "old").last().unwrap().0 >= 8000);
     let again = done(&dir, "train --resume old --threads 1").out;
     assert!(again.contains("old is finished: it made ") && !again.contains("earlier version"), "{again}");

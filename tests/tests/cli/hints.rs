@@ -102,12 +102,28 @@ fn advice_about_names_and_values_works() {
         ("train ppo --env cartpole --hidden 64,64", "--hidden 64,64"),
         ("train --normalise_rewards true ppo --env cartpole", "--normalise_rewards true"),
         ("train ppo --env cartpole --cell", "--cell"),
+        ("train ppo --env cartpole --set lr=0.001", "lr"),
+        ("train sac --env pendulum --set buffer-size=1000", "buffer-size"),
+        ("train ppo --env cartpole --lr 0.001", "--lr 0.001"),
+        ("train ppo --env cartpole --total-timesteps 1000", "--total-timesteps"),
         ("list presets ppo", ""),
         ("bench training --device gpu:99", ""),
     ] {
         try_advice(&dir, arguments, wrong);
     }
     assert!(!dir.join("runs").exists());
+}
+
+/// What other libraries call otherwise is a setting of an algorithm, or a flag of `train`.
+#[test]
+fn words_of_other_libraries_lead_to_names_that_are_here() {
+    let help = sandbox().run("train --help").out;
+    let is_setting = |name: &str| ALGORITHMS.iter().any(|def| def.settings().any(|doc| doc.key == name));
+    for (theirs, ours) in quickstudy_core::ALIASES {
+        for name in *ours {
+            assert!(is_setting(name) || help.contains(&format!("--{name} ")), "{theirs}: there is no {name}");
+        }
+    }
 }
 
 #[test]

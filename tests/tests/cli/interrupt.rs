@@ -140,7 +140,7 @@ fn a_study_says_how_long_ago_ctrl_c_was_and_not_when_it_began() {
 #[test]
 fn threads_that_are_handed_over_are_taken_between_iterations_and_change_nothing() {
     let dir = sandbox();
-    // Two seeds in one program, each with a replay memory.
+    // Two seeds in one program, each with a replay buffer.
     let train = "train dqn --env cartpole --steps 3k --seed 0..2 --threads 1 --eval-every 0 --log-every 500";
     let mut child = dir.command(&format!("{train} --out handed --follow-input")).stdin(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();

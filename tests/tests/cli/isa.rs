@@ -36,7 +36,7 @@ fn a_run_goes_on_on_fewer_instructions_but_not_bit_for_bit_and_says_so() {
         let went_on = on(&dir, isa, &format!("train --resume {there} --steps 8k"));
         assert_eq!(went_on.code, Some(0), "{went_on:?}");
         let note = format!(
-            "note: {there} was trained on cpu ({best}) and goes on on cpu ({isa}): not bit for bit \
+            "note: {there} was trained on cpu ({best}) and continues on cpu ({isa}): not bit for bit \
              what it would have been"
         );
         assert!(went_on.out.contains(&note), "{}", went_on.out);

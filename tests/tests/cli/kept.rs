@@ -44,7 +44,7 @@ fn a_run_goes_on_from_any_kept_snapshot_to_the_same_end_and_loses_nothing() {
     let files = ["last.safetensors", "best.safetensors", "metrics.csv", "curve.csv", "command.txt"];
     let before = files.map(|name| bytes(&dir, &format!("whole/{name}")));
     let out = done(&dir, "train --resume whole/snapshots/1536.safetensors --threads 2");
-    assert!(out.contains("whole/snapshots/1536.safetensors goes on in whole-from-1536"), "{out}");
+    assert!(out.contains("whole/snapshots/1536.safetensors resumes in whole-from-1536"), "{out}");
     done(&dir, "train --resume whole/snapshots/3072.safetensors --out third");
     assert_eq!(files.map(|name| bytes(&dir, &format!("whole/{name}"))), before, "the run stays as it was");
     for (run, later) in [("whole-from-1536", vec![3072, 4608]), ("third", vec![4608])] {
@@ -124,7 +124,7 @@ fn all_none_and_wrong_ones() {
     assert_eq!(kept(&dir, "all"), (1..=20).map(|i| 256 * i).collect::<Vec<u64>>());
     assert!(fs::read_to_string(dir.join("all/config.toml")).unwrap().contains("keep_snapshots = \"all\""));
     let wrong: [(&str, &[&str]); 7] = [
-        ("train --resume all --out b", &["all goes on where it is", "--out"]),
+        ("train --resume all --out b", &["all resumes where it is", "--out"]),
         ("train --resume all --steps 9k --keep-snapshots none", &["none", "last snapshot"]),
         ("train --resume all/snapshots/257.safetensors", &["all/snapshots/257.safetensors"]),
         ("train --resume all/best.safetensors", &["all/best.safetensors is no kept snapshot of a run"]),

@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// Two iterations without a replay memory, each with a kept snapshot and an evaluation.
+/// Two iterations without a replay buffer, each with a kept snapshot and an evaluation.
 const CEM: &str = "train cem --env cartpole --threads 1 --save-every 0 --keep-snapshots all --eval-every 1 \
     --eval-episodes 2 --set n_samples=4 --set episodes=1 --set best_frac=0.5 --steps 150";
-/// Two iterations with a replay memory that is full after the first one.
+/// Two iterations with a replay buffer that is full after the first one.
 const DQN: &str = "train dqn --env cartpole --threads 1 --save-every 0 --keep-snapshots all --eval-every 1 \
     --eval-episodes 2 --set hidden=[4] --set memory_size=24 --set batch_size=4 --set learning_starts=8 \
     --set train_freq=8 --set iteration_steps=16 --steps 32";
@@ -329,7 +329,7 @@ fn what_cannot_begin_anew_says_why() {
     }
     expect(
         "train --resume none",
-        &["none holds no last.safetensors", "it keeps no snapshots and cannot go on; start it again"],
+        &["none holds no last.safetensors", "it keeps no snapshots and cannot be resumed; start it again"],
     );
     // Nothing is written where no run is.
     fs::create_dir(dir.join("empty")).unwrap();

@@ -112,7 +112,7 @@ fn runs_say_what_they_begin_with() {
     assert!(out.lines().any(|line| line == none), "{out}");
 
     let made = steps(&dir, "r/cartpole-ppo-s0");
-    let from = format!("goes on from step {} of {}", grouped(made), grouped(6000));
+    let from = format!("resuming from step {} of {}", grouped(made), grouped(6000));
     let out = said("train --resume r --steps 6k --threads 1 --eval-every 0");
     assert!(out.lines().any(|line| line == from), "`{from}` is missing: {out}");
 }
@@ -232,7 +232,7 @@ fn another_instruction_set_goes_on_and_says_that_it_is_not_exact() {
     version["device"] = "cpu (RVV)".into();
     fs::write(&path, version.to_string()).unwrap();
     let other = resumed(&dir, "train --resume r --steps 8k");
-    let note = format!("was trained on cpu (RVV) and goes on on {here}: not bit for bit what it would have been");
+    let note = format!("was trained on cpu (RVV) and continues on {here}: not bit for bit what it would have been");
     assert!(other.out.contains(&note), "{}", other.out);
     assert!(steps(&dir, "r") >= 8000);
     let again = resumed(&dir, "train --resume r --steps 10k");

@@ -1,4 +1,4 @@
-//! Replay memories in run folders: killed runs end with the same bytes, segments that are damaged are
+//! Replay buffers in run folders: killed runs end with the same bytes, segments that are damaged are
 //! named, and a run is exported as one file.
 
 use std::fs;
@@ -167,7 +167,7 @@ fn export_says_what_it_cannot_do() {
         "train ppo --env cartpole --steps 512 --eval-every 0 --set hidden=[4] --set envs=2 --set horizon=8 --out r",
     );
     let last = fs::read(dir.join("r/last.safetensors")).unwrap();
-    // Without a replay memory the file is all of it.
+    // Without a replay buffer the file is all of it.
     assert!(exported(&dir, "r") == last);
     expect_user_error(&dir.run("export r -o r.safetensors"), &["r.safetensors is there already", "--force"]);
     expect_user_error(&dir.run("export r"), &["--out"]);

@@ -109,7 +109,7 @@ fn ctrl_c_stops_all_trainings_and_saves_them() {
     assert!(sent.success());
     let finished = Finished::from(child.wait_with_output().unwrap());
     assert_eq!(finished.code, Some(0), "{finished:?}");
-    assert!(finished.out.contains("stopped; the same command goes on with what is missing"), "{finished:?}");
+    assert!(finished.out.contains("stopped; the same command continues with what is missing"), "{finished:?}");
     assert_eq!(folders(&dir), NAMES[4..], "the others were not begun");
     let resumed = dir.run(&format!("train --resume s/{} --pause-at 1 --out x", NAMES[6]));
     expect_user_error(&resumed, &["--out"]);

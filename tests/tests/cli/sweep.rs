@@ -159,7 +159,7 @@ fn a_trial_whose_values_become_infinite_is_the_worst_and_the_sweep_goes_on() {
         "sweep --algorithm ppo --env pendulum --steps 2k --set learning_rate=1e30,1e-3 --set max_grad_norm=0 --jobs 1 \
          --set hidden=[8] --set envs=4 --set horizon=32 --set eval_episodes=2",
     );
-    assert!(swept.out.contains("2 trials failed together, and go on one by one"), "{}", swept.out);
+    assert!(swept.out.contains("2 trials failed together, and continue one by one"), "{}", swept.out);
     let rows = fs::read_to_string(dir.join("runs/sweep/trials.csv")).unwrap();
     let rows: Vec<&str> = rows.lines().collect();
     assert!(rows[1].starts_with("t00,") && rows[1].contains(",,,,\"non-finite value: "), "{rows:?}");

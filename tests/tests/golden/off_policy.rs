@@ -1,4 +1,4 @@
-//! Episodes as algorithms with a replay memory play them, against metarl's `OffPolicyRLAlgorithm.process_samples`.
+//! Episodes as algorithms with a replay buffer play them, against metarl's `OffPolicyRLAlgorithm.process_samples`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::Result;

@@ -91,7 +91,7 @@ fn golden_snapshots_of_format_2_are_read_and_go_on() {
     }
 }
 
-/// Where there is a replay memory, its rows are in segments; all else is still format 2.
+/// Where there is a replay buffer, its rows are in segments; all else is still format 2.
 #[test]
 fn golden_snapshots_of_format_3_are_read_with_their_segments_and_go_on() {
     let runs = runs("format-3");

@@ -150,7 +150,7 @@ fn saving_allocates_no_more_than_was_added_up() {
     }
 }
 
-/// A replay memory counts by what is on its way at once, and not by what it takes.
+/// A replay buffer counts by what is on its way at once, and not by what it takes.
 #[test]
 fn saving_and_restoring_a_replay_memory_takes_a_segment_at_a_time() {
     let _alone = alone();

@@ -245,7 +245,7 @@ pub trait Algorithm: Learned {
         steps.div_ceil(self.batch())
     }
 
-    /// The algorithm for a run of this number of environment steps, if its state depends on them: a replay memory is no
+    /// The algorithm for a run of this number of environment steps, if its state depends on them: a replay buffer is no
     /// larger than the run. None if the algorithm stays as it is.
     ///
     /// # Errors

@@ -39,7 +39,7 @@ pub static SAC: AlgorithmDef = AlgorithmDef {
     presets: crate::algo::presets!("sac/presets.toml"),
     ..AlgorithmDef::new::<SacConfig>(
         "sac",
-        "Soft Actor-Critic (arXiv:1812.05905, for choices 1910.07207)",
+        "Soft Actor-Critic (arXiv:1812.05905, for discrete actions 1910.07207)",
         Family::SingleTask,
         |settings, spec| Ok(Box::new(Sac::of(&SacConfig::default().with(settings)?, spec)?)),
     )
@@ -79,7 +79,7 @@ pub struct SacLearner {
 crate::tree!(SacLearner: policy, values, temperature, target, since);
 
 impl Sac {
-    /// Makes SAC for an environment; choices have a form of their own (arXiv:1910.07207).
+    /// Makes SAC for an environment; discrete actions have a form of their own (arXiv:1910.07207).
     ///
     /// # Errors
     /// If a setting is invalid, or does not fit the environment.
@@ -89,7 +89,7 @@ impl Sac {
 }
 
 impl SacNets {
-    /// Makes the networks for an environment; choices have a form of their own (arXiv:1910.07207).
+    /// Makes the networks for an environment; discrete actions have a form of their own (arXiv:1910.07207).
     ///
     /// # Errors
     /// If a setting is invalid, or does not fit the environment.

@@ -1,4 +1,4 @@
-//! Parts that algorithms with a replay memory share: their iteration, its settings, and the contract between both.
+//! Parts that algorithms with a replay buffer share: their iteration, its settings, and the contract between both.
 
 mod contract;
 pub mod deterministic;

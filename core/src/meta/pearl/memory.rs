@@ -1,4 +1,4 @@
-//! A replay memory for each training task, which includes the task's context.
+//! A replay buffer for each training task, which includes the task's context.
 
 use crate::Tensor;
 use crate::dist::RowNoise;

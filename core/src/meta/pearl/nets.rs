@@ -81,7 +81,7 @@ impl PearlNets {
     /// Declares the networks for an environment.
     ///
     /// # Errors
-    /// If a setting is invalid, or the environment takes choices.
+    /// If a setting is invalid, or the environment takes discrete actions.
     pub fn new(config: &PearlConfig, spec: &EnvSpec) -> Result<PearlNets> {
         config.validate()?;
         let (mut of_policy, mut of_critics, mut of_value) = (Layout::new(), Layout::new(), Layout::new());

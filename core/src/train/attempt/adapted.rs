@@ -18,7 +18,7 @@ pub struct MetaTest {
     pub episodes: Option<usize>,
     /// The seed that names the tasks.
     pub seed: u64,
-    /// True to measure the most probable actions. Gradient steps always learn from drawn actions.
+    /// True to measure the deterministic actions. Gradient steps always learn from drawn actions.
     pub deterministic: bool,
 }
 

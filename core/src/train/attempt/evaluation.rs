@@ -71,7 +71,7 @@ pub(in crate::train) struct Episodes {
     pub seeds: usize,
     /// E, the number of episodes of each policy.
     pub episodes: usize,
-    /// True for the most probable actions, false for drawn ones.
+    /// True for the deterministic actions, false for drawn ones.
     pub deterministic: bool,
     /// True if every step is kept.
     pub record: bool,

@@ -143,7 +143,7 @@ impl Evaluator {
         self.env_steps
     }
 
-    /// Plays episodes whose first states `seed` names, or those of a meta-test; by the most probable actions if
+    /// Plays episodes whose first states `seed` names, or those of a meta-test; by the deterministic actions if
     /// `deterministic`.
     ///
     /// # Errors

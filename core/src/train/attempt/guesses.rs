@@ -28,7 +28,7 @@ pub struct Guesses {
     /// The episodes that the policy infers from, with drawn actions: a stage each.
     pub adaptation: Adaptation,
     /// Places in the plane, by stage, by the number of steps made in it (from 0 to the time limit), and by draw. Each
-    /// is the end of an episode of the most probable actions, by a draw from the belief after these steps. A draw has
+    /// is the end of an episode of the deterministic actions, by a draw from the belief after these steps. A draw has
     /// the same random numbers and the same first state at all times, so that it moves only as the belief does. Where
     /// the environment itself ends an episode, the place is that of the last step.
     pub places: Vec<Vec<Vec<[f32; 2]>>>,

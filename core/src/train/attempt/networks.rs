@@ -5,7 +5,7 @@ use crate::credit::Moments;
 use crate::policy::{Normalised, OBS_LIMIT, Outline, Policy};
 use crate::{Error, Program, Result, State};
 
-/// The networks by which a trained policy takes its most probable actions: their outline, and its numbers.
+/// The networks by which a trained policy takes its deterministic actions: their outline, and its numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolicyNetworks {
     /// The outline, whose slices are places in `slices`.
@@ -37,7 +37,7 @@ pub struct ObservationScale {
 }
 
 impl Evaluator {
-    /// The networks by which the policy, or the particle that was chosen, takes its most probable actions before it has
+    /// The networks by which the policy, or the particle that was chosen, takes its deterministic actions before it has
     /// seen anything of a task.
     ///
     /// # Errors

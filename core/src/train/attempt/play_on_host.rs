@@ -12,7 +12,7 @@ use crate::rng::{Key, fold_in, streams};
 use crate::{Error, Result};
 
 impl Evaluator {
-    /// The policy as an actor in environments of the host, which takes the most probable actions if `deterministic`.
+    /// The policy as an actor in environments of the host, which takes the deterministic actions if `deterministic`.
     /// Policies that adapt by a memory cannot do that.
     ///
     /// # Errors
@@ -64,7 +64,7 @@ impl Evaluator {
     /// several by its memory. It draws its actions.
     ///
     /// # Errors
-    /// If the executor does not fit, for the most probable actions of a policy that adapts, or if an environment or the
+    /// If the executor does not fit, for the deterministic actions of a policy that adapts, or if an environment or the
     /// device fails.
     pub async fn play(&self, executor: Box<dyn Executor>, seed: u64, deterministic: bool) -> Result<Vec<Episode>> {
         let episodes = executor.fleet().tasks;
@@ -144,7 +144,7 @@ pub(super) fn class_of(spec: &EnvSpec, task: &[f64]) -> Option<u32> {
     task.first().filter(|_| spec.classes.is_some()).map(|class| *class as u32)
 }
 
-/// The error about the most probable actions of a policy that adapts on the host, where it has none.
+/// The error about the deterministic actions of a policy that adapts on the host, where it has none.
 pub(in crate::train) fn drawn_only() -> Error {
     let problem = "policies draw their actions where they adapt to environments of the host; set it to false";
     Error::config("deterministic", problem)

@@ -12,7 +12,7 @@ use crate::{DType, Error, Result};
 pub(in crate::train) struct RunLength {
     /// The number of iterations made.
     pub iteration: u64,
-    /// The number of environment steps made, each of which added a row to each replay memory.
+    /// The number of environment steps made, each of which added a row to each replay buffer.
     pub made: u64,
 }
 

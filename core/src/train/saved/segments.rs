@@ -1,4 +1,4 @@
-//! Segments: the rows of replay memories, outside of the snapshots that name them.
+//! Segments: the rows of replay buffers, outside of the snapshots that name them.
 //!
 //! A [ring](crate::algo::StateEntry::ring) gets a row for each environment step, so that the number of steps made says
 //! which rows it holds. These lie one after the other in segments of limited length, to which a snapshot adds the rows

@@ -270,7 +270,7 @@ fn check_state(header: &Header, setup: &Setup) -> Result<()> {
     let env = &header.env;
     Err(wrong(match at {
         Some(at) => format!(
-            "number {at} of a state of `{env}` was `{}`, and is `{}` now: the environment was changed; go on with its \
+            "number {at} of a state of `{env}` was `{}`, and is `{}` now: the environment was changed; resume with its \
              earlier version, or begin a new run",
             header.state[at], now[at]
         ),

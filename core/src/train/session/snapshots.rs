@@ -153,7 +153,7 @@ impl<'a> Snapshots<'a> {
         }
     }
 
-    /// Makes a snapshot in parts of seed number `index`, from 0: the rows of its replay memory that are new since
+    /// Makes a snapshot in parts of seed number `index`, from 0: the rows of its replay buffer that are new since
     /// `saved`, the segments of the previous snapshot, or none; and a small file, which is valid once these rows are
     /// kept.
     ///

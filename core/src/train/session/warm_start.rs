@@ -16,7 +16,7 @@ const MEANINGS: [&str; 3] = ["activation", "reset", "normalise_observations"];
 impl Session {
     /// Begins with the results of other runs, before the first iteration: the parameters of policy and critics, their
     /// targets, and the statistics by which observations and rewards are normalised. Optimisers, schedules, random
-    /// numbers and replay memories begin anew.
+    /// numbers and replay buffers begin anew.
     ///
     /// A single snapshot is for all seeds. If there is one per seed, each is for the seed of the same number, or, if
     /// the runs had other seeds, for the seeds in order. A snapshot may be a session's, whose segments are not needed,

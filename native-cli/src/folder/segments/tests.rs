@@ -5,7 +5,7 @@ use quickstudy_core::train::{Layer, Saved, Session, Setup, joined};
 use quickstudy_core::{Device, env};
 use std::io::Write as _;
 
-/// A session with a replay memory of 40 rows, five in a segment, of which an iteration adds ten.
+/// A session with a replay buffer of 40 rows, five in a segment, of which an iteration adds ten.
 fn session() -> Session {
     let text = "memory_size = 40\nbatch_size = 4\nhidden = [2]\nlearning_starts = 1\niteration_steps = 10";
     let layer = Layer { origin: "test".into(), settings: toml::from_str(text).unwrap() };

@@ -44,7 +44,7 @@ impl JobProcess {
     pub(crate) fn start(number: usize, job: &Job, events: &Sender<JobEvent>) -> Result<Self, Stop> {
         let cannot = |error: std::io::Error| {
             Stop::failure(format!("cannot start a process for {}: {error}", job.name))
-                .hint("free some memory or raise the limit of processes; the same command goes on")
+                .hint("free some memory or raise the limit of processes; the same command continues")
         };
         let mut command = Command::new(std::env::current_exe().map_err(cannot)?);
         command.args(&job.arguments).args(["--json", "--follow-input"]);

@@ -147,7 +147,7 @@ impl Stack {
                 let (run, made) = (source.run().display(), grouped(stack.session.steps_made(index)));
                 say(&format!(
                     "note: {run} was finished by what an earlier version planned, and has made {made} of {} \
-                     environment steps: it goes on until they are made",
+                     environment steps: training continues until they are made",
                     grouped(stack.session.setup().steps)
                 ));
             }
@@ -156,7 +156,7 @@ impl Stack {
             if stack.session.has_wrong_goals(index) {
                 let run = source.run().display();
                 say(&format!(
-                    "note: {run} has a replay memory of an earlier version: where an episode ended by reaching its \
+                    "note: {run} has a replay buffer of an earlier version: where an episode ended by reaching its \
                      goal, the row holds the next episode's first observation, from which hindsight takes wrong goals \
                      until newer rows replace it; train anew to be rid of them"
                 ));

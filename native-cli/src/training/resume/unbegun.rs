@@ -34,7 +34,7 @@ impl Unbegun {
         let config = String::from_utf8_lossy(&reading::read_own_text(&path)?).into_owned();
         let plan = Plan::resolve(&Request { config: Some(path), ..Request::default() })?;
         if plan.run.keep_snapshots(&plan.setup) == Keep::None {
-            missing().map_err(lost("it keeps no snapshots and cannot go on; start it again".to_owned()))?;
+            missing().map_err(lost("it keeps no snapshots and cannot be resumed; start it again".to_owned()))?;
         }
         Ok(Self { folder, plan, config })
     }

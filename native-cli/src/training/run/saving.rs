@@ -23,7 +23,7 @@ impl SeedRun {
         }
     }
 
-    /// Then new rows of the replay memory and, last, the snapshot after `made` environment steps. What
+    /// Then new rows of the replay buffer and, last, the snapshot after `made` environment steps. What
     /// only the one before needed goes after it.
     fn save(&mut self, made: u64, snapshot: &[u8]) -> Result<(), Stop> {
         self.save_before()?;
@@ -65,7 +65,7 @@ pub(super) fn save(session: &dyn Training, runs: &mut [SeedRun], keep: Keep, cha
     }
     let copy = session.snapshots(&changed.iter().map(|changed| changed.index).collect::<Vec<_>>())?;
     for runs in runs.chunks_mut(TOGETHER) {
-        // The rows of a replay memory are in it, as segments go with the last snapshot; one at a time, as each has all
+        // The rows of a replay buffer are in it, as segments go with the last snapshot; one at a time, as each has all
         // of its own.
         for (Changed { index, .. }, run) in runs.iter_mut().filter(|(changed, _)| changed.stays) {
             run.save_before()?;

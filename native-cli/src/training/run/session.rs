@@ -13,7 +13,7 @@ pub(crate) type Encode<'a> = Box<dyn Fn(usize) -> Result<Vec<u8>, Stop> + 'a>;
 
 /// A copy of the state of all seeds, of which snapshots are made.
 pub(crate) trait Copied {
-    /// The snapshot of one seed in parts: rows of its replay memory that are new go into segments, all else is the
+    /// The snapshot of one seed in parts: rows of its replay buffer that are new go into segments, all else is the
     /// file.
     fn parts(&self, index: usize, segments: &mut SegmentFolder) -> Result<Vec<u8>, Stop>;
     /// The snapshot of one seed as one file.

@@ -323,7 +323,7 @@ fn what_cannot_work_is_refused_in_one_line_that_says_what_to_do() {
     let rows = robot("memory_size = 100");
     assert!(rows.starts_with("memory_size: 100 rows are fewer than the"), "{rows}");
     let choices = problem("bandit", "", 100_000);
-    assert!(choices.contains("takes choices"), "{choices}");
+    assert!(choices.contains("takes discrete actions"), "{choices}");
     let device = Device::cpu(1);
     let setup = training("pearl", "point-robot").seeds(&[0]).steps(400).with(small("dense_rewards = true")).setup();
     let dense = Session::new(&device, &setup).unwrap_err().to_string();

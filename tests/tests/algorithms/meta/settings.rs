@@ -44,7 +44,7 @@ fn a_deviation_that_is_not_learned_stays_as_it_began_and_all_else_moves() {
     }
     for algorithm in ["promp", "rl2-ppo"] {
         let error = training(algorithm, "bandit").set("learn_std = false\n").batches(1).refusal();
-        assert!(error.starts_with("learn_std: ") && error.contains("choices"), "{error}");
+        assert!(error.starts_with("learn_std: ") && error.contains("discrete actions"), "{error}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Algorithms that learn from a replay memory train in programs and on the host alike, alone
+//! Algorithms that learn from a replay buffer train in programs and on the host alike, alone
 //! as well as stacked, and resume exactly.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -296,9 +296,9 @@ fn a_final_state_is_worth_nothing_and_a_time_limit_is_none() {
 #[test]
 fn what_does_not_fit_is_said_before_training() {
     for (name, env, text, parts) in [
-        ("ddpg", "cartpole", "", ["env: ", "choices"]),
-        ("td3", "cartpole", "", ["env: ", "choices"]),
-        ("dql", "pendulum", "", ["env: ", "acts by choices"]),
+        ("ddpg", "cartpole", "", ["env: ", "discrete"]),
+        ("td3", "cartpole", "", ["env: ", "discrete"]),
+        ("dql", "pendulum", "", ["env: ", "needs discrete"]),
         ("td3", "pendulum", "policy_delay = 3\niteration_steps = 100", ["iteration_steps: ", "try 102"]),
         ("td3", "pendulum", "hindsight = 0.8", ["hindsight: ", "`pendulum` has no goals"]),
         ("dqn", "bit-flip", "hindsight = 0.8\nn_step = 2", ["n_step: ", "hindsight"]),

@@ -170,7 +170,7 @@ fn epsilon_falls_on_a_line_and_policies_are_evaluated_without_it() {
 #[test]
 fn what_does_not_fit_is_said_before_training() {
     for (env, text, parts) in [
-        ("pendulum", "", ["env: ", "choices"]),
+        ("pendulum", "", ["env: ", "needs discrete"]),
         ("cartpole", "epsilon_final = 0.5\nepsilon_initial = 0.1", ["epsilon_final: ", "epsilon_initial = 0.1"]),
         ("cartpole", "epsilon_final = 2.0", ["epsilon_final: ", "0 to 1"]),
         ("cartpole", "target_update_interval = 0", ["target_update_interval: ", "0 is not in 1"]),

@@ -80,7 +80,7 @@ fn td3_learns_pendulum_and_does_not_when_its_gradient_is_turned_around() {
     pendulum(both(|| td3::networks(&config, env.spec()).unwrap(), &env, 40, 200));
 }
 
-/// Checks late returns of three seeds that two ranks train together, each with a replay memory of its own.
+/// Checks late returns of three seeds that two ranks train together, each with a replay buffer of its own.
 fn on_two_ranks<C: OffPolicy>(networks: impl Fn() -> C + Sync) {
     let env = builtin("pendulum").unwrap();
     let late = |device: &Device, turned: bool| {

@@ -226,7 +226,7 @@ fn what_does_not_fit_is_said_before_training() {
             "train_freq = 3\niteration_steps = 100",
             ["iteration_steps: ", "does not divide 100; try 102"],
         ),
-        ("cartpole", 1000, "sde = true", ["sde: ", "choices"]),
+        ("cartpole", 1000, "sde = true", ["sde: ", "discrete actions"]),
     ] {
         let message = problem(env, steps, text);
         assert!(parts.iter().all(|part| message.contains(part)), "{message}");

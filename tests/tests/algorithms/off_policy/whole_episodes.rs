@@ -1,4 +1,4 @@
-//! Replay memories of whole episodes hold the valid steps and no others, and algorithms learn from them.
+//! Replay buffers of whole episodes hold the valid steps and no others, and algorithms learn from them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::rc::Rc;
@@ -136,7 +136,7 @@ fn safetensors_u32(file: &[u8], name: &str) -> u32 {
     u32::from_le_bytes(bytes[..4].try_into().unwrap())
 }
 
-/// On families of tasks, each episode has its own task.
+/// On task distributions, each episode has its own task.
 #[test]
 fn tasks_are_those_of_episodes_on_the_host_too() {
     let device = Device::cpu(1);

@@ -114,7 +114,7 @@ fn iterations_on_the_gpu(cell: &str) {
     assert!(moved > 0.0 && apart <= 0.05 * moved, "{cell}: {apart:e}");
 }
 
-/// The host plays the episodes of the program, also on families of tasks, where each episode has its own task.
+/// The host plays the episodes of the program, also on task distributions, where each episode has its own task.
 #[test]
 fn the_host_trains_the_same_parameters() {
     let (device, seeds) = (Device::cpu(2), [5, 1 << 33]);

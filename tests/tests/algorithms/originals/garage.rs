@@ -62,7 +62,7 @@ const PEARL_WORKER: Class = (
         ("worker_number", Not("rows of one program play side by side")),
         (
             "deterministic=False",
-            Not("measured episodes take the most probable actions, others draw them: `--stochastic`"),
+            Not("measured episodes take the deterministic actions, others draw them: `--stochastic`"),
         ),
         ("accum_context=False", Not("the belief is inferred from all that exploration saw, always")),
     ],

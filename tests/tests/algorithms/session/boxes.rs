@@ -153,7 +153,7 @@ fn bounds_that_single_precision_cannot_hold_are_refused() {
     assert_eq!(Dim::new("push", -0.5, 3.0).single(), [-0.5, 3.0]);
 }
 
-/// The mean reward of a step by the most probable actions after training.
+/// The mean reward of a step by the deterministic actions after training.
 fn learned(range: &Dim, wanted: f64, settings: &str) -> f64 {
     let dial = EnvDef::new(Dial { range: range.clone(), wanted }).unwrap();
     let session = trained(&setup("ppo", dial.clone(), settings, 16_384));

@@ -19,7 +19,7 @@ fn an_interrupted_session_saves_nothing_and_its_last_snapshot_goes_on() {
     device.interrupt().ask();
     assert_eq!(pollster::block_on(session.step()).unwrap_err(), Error::Interrupted);
     device.interrupt().clear();
-    let refused = |error: Error| assert!(error.to_string().contains("go on from the last snapshot"), "{error}");
+    let refused = |error: Error| assert!(error.to_string().contains("resume from the last snapshot"), "{error}");
     refused(pollster::block_on(session.step()).unwrap_err());
     refused(pollster::block_on(session.snapshot(0)).unwrap_err());
     refused(pollster::block_on(session.evaluate(1)).unwrap_err());

@@ -58,7 +58,7 @@ fn a_byte_less_than_is_needed_is_refused() {
     assert!(error.contains("eval_episodes"), "{error}");
 }
 
-/// On 32 bits a replay memory can be too large for an array; here only many seeds are. Tracing goes on after that.
+/// On 32 bits a replay buffer can be too large for an array; here only many seeds are. Tracing goes on after that.
 #[test]
 fn arrays_that_no_machine_can_hold_are_an_error_of_every_algorithm() {
     for def in ALGORITHMS {

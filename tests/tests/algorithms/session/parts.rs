@@ -248,7 +248,7 @@ fn what_does_not_fit_is_refused() {
     assert!(crafted("\"first\":150", "\"first\":151").contains("do not hold its rows 150..600"));
     assert!(
         crafted("\"tensor\":\"memory.transitions\"", "\"tensor\":\"memory.next\"")
-            .contains("`memory.next` is no replay memory")
+            .contains("`memory.next` is no replay buffer")
     );
     assert!(crafted("\"format\":6", "\"format\":2").contains("the header is damaged"));
     assert!(crafted("\"format\":6", "\"format\":7").contains("newer version"));

@@ -12,14 +12,14 @@ use quickstudy_tests::panel::{BEST, POSITIONS, Panel, RANDOM};
 use quickstudy_tests::trainings::{restored, snapshots, training_on, wait};
 use toml::Table;
 
-/// The algorithms that act by one choice or by a vector alone, and what they say that they need.
+/// The algorithms without multi-discrete actions, and what they say that they need.
 const REFUSING: [(&str, &str); 6] = [
-    ("dqn", "acts by choices, one at a time"),
-    ("dql", "acts by choices, one at a time"),
-    ("ddpg", "acts by vectors of numbers"),
-    ("td3", "acts by vectors of numbers"),
-    ("sac", "acts by one choice or by vectors of numbers"),
-    ("pearl", "acts by vectors of numbers"),
+    ("dqn", "needs discrete ones"),
+    ("dql", "needs discrete ones"),
+    ("ddpg", "needs continuous ones"),
+    ("td3", "needs continuous ones"),
+    ("sac", "needs discrete or continuous ones"),
+    ("pearl", "needs continuous ones"),
 ];
 
 fn device() -> Device {
@@ -97,7 +97,7 @@ fn each_algorithm_trains_or_says_what_it_needs() {
             None => trains(def, &settings),
             Some((name, needs)) => {
                 let env = panel(def);
-                let has = format!("env: `{}` takes several choices at once, and ", env.spec().name);
+                let has = format!("env: `{}` takes multi-discrete actions, and ", env.spec().name);
                 let message = training_on(def, env).seeds(&[3, 4]).steps(10_000).with(settings.clone()).refusal();
                 assert!(message.starts_with(&has) && message.ends_with(needs), "{name}: {message}");
                 refused += 1;
@@ -120,7 +120,7 @@ fn noise_and_deviations_of_vectors_are_refused() {
     for (name, text, key) in [("ppo", "sde = true", "sde: "), ("promp", "learn_std = false", "learn_std: ")] {
         let def = every().into_iter().find(|def| def.name == name).unwrap();
         let message = training_on(def, panel(def)).seeds(&[3, 4]).steps(10_000).set(text).refusal();
-        assert!(message.starts_with(key) && message.contains("choices"), "{message}");
+        assert!(message.starts_with(key) && message.contains("multi-discrete actions"), "{message}");
     }
 }
 
@@ -143,7 +143,7 @@ fn ppo_learns_all_choices() {
     let [before, _] = returns(&session);
     finish(&mut session);
     let [drawn, best] = returns(&session);
-    println!("{before} {drawn} {best}: drawn before and after training, the most probable actions after it");
+    println!("{before} {drawn} {best}: drawn before and after training, the deterministic actions after it");
     // The first policy is nearly even: 4 standard errors of 500 means over 8 steps of three coins.
     assert!((before - RANDOM).abs() < 0.6, "{before} {RANDOM}");
     assert!(drawn > 0.95 * BEST && best > 0.99 * BEST, "{drawn} {best}");

@@ -25,7 +25,7 @@ crate::settings! {
         ///
         /// Double Q-learning, arXiv:1509.06461.
         double: bool = false;
-        /// a value of the state and advantages of choices in place of values
+        /// a value of the state and advantages of actions in place of values
         ///
         /// arXiv:1511.06581, eq. 9; both are read from the last hidden layer.
         dueling: bool = false;

@@ -36,20 +36,22 @@ impl SoftActor {
         match &spec.action {
             ActionSpace::MultiDiscrete { .. } => {
                 let (name, kind) = (&spec.name, spec.action.kind());
-                let problem = format!("`{name}` takes {kind}, and SAC acts by one choice or by vectors of numbers");
+                let problem = format!("`{name}` takes {kind}, and SAC needs discrete or continuous ones");
                 Err(Error::config("env", problem))
             }
             ActionSpace::Box { .. } if config.sde => {
                 Squashed::state_dependent(layout, spec, (net, first), config.log_std_init).map(SoftActor::Vectors)
             }
             ActionSpace::Discrete { .. } if config.sde => {
-                let problem =
-                    format!("`{}` takes choices, and noise matrices disturb vectors; set it to false", spec.name);
+                let problem = format!(
+                    "`{}` takes discrete actions, and noise matrices disturb continuous ones; set it to false",
+                    spec.name
+                );
                 Err(Error::config("sde", problem))
             }
             ActionSpace::Box { .. } => Squashed::new(layout, spec, net, first).map(SoftActor::Vectors),
             ActionSpace::Discrete { names } if names.len() == 1 => {
-                let problem = format!("`{}` takes one choice only, so there is nothing to learn", spec.name);
+                let problem = format!("`{}` has a single action, so there is nothing to learn", spec.name);
                 Err(Error::config("env", problem))
             }
             ActionSpace::Discrete { names } => {

@@ -25,7 +25,7 @@ crate::settings! {
         learn_temperature: bool = true;
         /// target of the entropy for each number of an action that is a vector
         target_entropy: f64 = -1.0, Range::Between(-100.0, 100.0);
-        /// target of the entropy of choices, as a share of the largest one
+        /// target of the entropy of discrete actions, as a share of the largest one
         ///
         /// arXiv:1910.07207, section 4: 0.98 ln C of C choices.
         target_entropy_share: f64 = 0.98, Range::Unit;

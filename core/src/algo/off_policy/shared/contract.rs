@@ -1,4 +1,4 @@
-//! The contract between algorithms that learn from a replay memory and the iteration that they share.
+//! The contract between algorithms that learn from a replay buffer and the iteration that they share.
 
 use std::fmt::Debug;
 
@@ -38,7 +38,7 @@ pub struct UpdateOutcome<L> {
     pub errors: Tensor,
 }
 
-/// Networks and settings of an algorithm that learns from a replay memory, fitted to an environment, and its update.
+/// Networks and settings of an algorithm that learns from a replay buffer, fitted to an environment, and its update.
 pub trait OffPolicy: Clone + Debug + 'static {
     /// Parameters, targets and optimisers: all that updates change. [`tree!`](crate::tree!) makes one of a struct.
     type Learner: Tree;

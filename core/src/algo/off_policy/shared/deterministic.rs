@@ -111,7 +111,7 @@ impl Deterministic {
     /// For an environment whose actions are vectors.
     ///
     /// # Errors
-    /// If it takes choices.
+    /// If it takes discrete actions.
     pub fn new(settings: DeterministicSettings, spec: &EnvSpec) -> Result<Deterministic> {
         let (net, noise) = (&settings.shared.net, settings.noise);
         let (mut of_policy, mut of_values) = (Layout::new(), Layout::new());

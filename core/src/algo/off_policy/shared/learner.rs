@@ -1,4 +1,4 @@
-//! The iteration of algorithms that learn from a replay memory.
+//! The iteration of algorithms that learn from a replay buffer.
 
 mod whole_episodes;
 

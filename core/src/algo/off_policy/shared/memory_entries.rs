@@ -1,4 +1,4 @@
-//! A replay memory as entries of the state: their declaration, the memory in a trace, and its new state.
+//! A replay buffer as entries of the state: their declaration, the memory in a trace, and its new state.
 
 use crate::DType;
 use crate::algo::{First, Held, Numbers, Relation, StateEntry};

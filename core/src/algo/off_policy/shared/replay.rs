@@ -1,4 +1,4 @@
-//! Settings of learning from a replay memory.
+//! Settings of learning from a replay buffer.
 
 use crate::env::EnvSpec;
 use crate::optim::{Decay, Progress};

@@ -112,7 +112,7 @@ impl<C: OnPolicy> OnPolicyLearner<C> {
         config.validate()?;
         let Parts { sampling, net, memory, stepping, .. } = config.parts();
         if sde && spec.action.counts().is_some() {
-            let problem = format!("the actions of `{}` are choices, which have no noise; set it to false", spec.name);
+            let problem = format!("`{}` takes {}, which have no noise; set it to false", spec.name, spec.action.kind());
             return Err(Error::config("sde", problem));
         }
         if sde && net.gaussian.min_std > 0.0 {

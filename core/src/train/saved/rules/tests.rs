@@ -269,7 +269,7 @@ fn a_ring_is_listed_once_and_only_what_is_one() {
         rings
     };
     let other = refused(&renamed).unwrap_err();
-    assert!(other.contains("`memory.next` is no replay memory"), "{other}");
+    assert!(other.contains("`memory.next` is no replay buffer"), "{other}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Families of tasks: bodies that run at a velocity or in a direction which only rewards tell.
+//! Task distributions: bodies that run at a velocity or in a direction which only rewards tell.
 //!
 //! | name | paid for, less the cost of controls | tasks | originals |
 //! |---|---|---|---|
