@@ -21,8 +21,8 @@ moved, is read by the npm package (train({ snapshot })), and resumes as the
 last.safetensors of another folder. The same training gives the same bytes.
 
 As .onnx it is the policy that eval plays, with the normaliser of observations
-and the bounds of actions in it: from `obs` [batch, n] to `action`, its deterministic
-action. Policies that remember have `memory_in` and `memory_out`.
+and the bounds of actions in it: from `obs` [batch, n] to `action`, its
+deterministic action. Policies that remember have `memory_in` and `memory_out`.
 docs/onnx.md shows how to run it in Python and in JavaScript.
 
 Examples:

@@ -39,8 +39,8 @@ those that are tried:
 
 A trial's runs lie in a folder of its own, such as t07. Beside them are
 trials.csv, sweep.svg (parallel coordinates) and sweep.toml. The same command
-continues when it was stopped or killed. Trials that differ in numbers alone, such
-as gamma or a learning rate, are rows of one program.
+continues when it was stopped or killed. Trials that differ in numbers alone,
+such as gamma or a learning rate, are rows of one program.
 
 Examples:
   quickstudy sweep sweep.toml
