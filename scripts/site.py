@@ -1,8 +1,8 @@
 """The parts of build-site.sh that are not mdBook's.
 
 site.py assemble FOLDER: puts the pages of docs/SUMMARY.md, the settings of mdBook, and the files that pages link to
-into FOLDER. Pages stay as they are in the repository, but for links: sources are beside the pages as text, and a folder's
-link leads to its first page.
+into FOLDER. Pages stay as they are in the repository, but for links: sources are beside the pages as text, and a
+folder's link leads to its first page.
 
 site.py check FOLDER: fails where a link or a picture in the built pages leads nowhere, its anchor included, and where a
 page would load something from elsewhere.

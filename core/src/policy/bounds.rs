@@ -9,7 +9,7 @@ use crate::env::ActionSpace;
 pub enum Bounds {
     /// One or several choices, with a number of options each; the action is the number of an option of each.
     Choices(Vec<usize>),
-    /// Vectors of numbers, each between its lowest and its highest.
+    /// Continuous actions: each number lies between its lowest and its highest value.
     Box {
         /// The lowest value of each number.
         low: Vec<f64>,

@@ -53,7 +53,7 @@ pub(crate) enum ListLine {
         environment: String,
         /// Environment steps of each seed
         steps: u64,
-        /// Where its numbers are from
+        /// Source of its numbers
         origin: String,
     },
     /// A setting of an algorithm.
@@ -90,7 +90,7 @@ pub(crate) struct Number {
     pub high: Option<f64>,
 }
 
-/// The actions of an environment: vectors of numbers, one choice, or several at once.
+/// The actions of an environment: continuous ones, one choice, or several at once.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum Actions {
@@ -104,7 +104,7 @@ pub(crate) enum Actions {
         /// The choices
         choices: Vec<NamedChoice>,
     },
-    /// A vector of numbers.
+    /// Continuous actions.
     Box {
         /// The numbers
         numbers: Vec<Number>,
