@@ -1,4 +1,4 @@
-//! Faults of workers and environments: how many there were, and when they are too many.
+//! Counts faults of workers and environments, and fails once they are too many.
 
 use std::rc::Rc;
 

@@ -37,7 +37,7 @@ pub(crate) struct Described {
     /// The number of goals of each class.
     #[serde(default)]
     goals: Vec<usize>,
-    /// Which of them are held out.
+    /// The held-out goals of each class.
     #[serde(default)]
     split: HeldOut,
     /// All goals, for workers that are made later: finding them takes some seconds.

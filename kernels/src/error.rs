@@ -123,7 +123,7 @@ pub enum Error {
     Interrupted,
 }
 
-/// How much memory is missing, and what it is for.
+/// The memory that is missing, and its largest parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shortage {
     /// Bytes that are needed in all, or that could not be allocated where there is no `limit`.

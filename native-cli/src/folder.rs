@@ -130,7 +130,7 @@ impl RunFolder {
         Ok(())
     }
 
-    /// Removes what there is of a copy that was not made to its end: all of it is in the run that it is of.
+    /// Removes an unfinished copy of a run: the run itself still has everything.
     fn clear_copy(&self) -> Result<(), Stop> {
         if !self.join(file::COPYING).exists() {
             return Ok(());

@@ -31,7 +31,7 @@ pub(crate) enum CommonLine {
         /// Its path, as it was named or below the folder that was
         path: String,
     },
-    /// Something else that one should know, such as unequal budgets.
+    /// A remark, such as unequal budgets.
     Note {
         /// A sentence
         text: String,

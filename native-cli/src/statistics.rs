@@ -107,7 +107,7 @@ impl Draws {
         Self(seed)
     }
 
-    /// A number from 0 to 1, which is not 1.
+    /// A random number in [0, 1).
     pub(crate) fn unit(&mut self) -> f64 {
         self.below(1 << 53) as f64 / (1_u64 << 53) as f64
     }

@@ -1,4 +1,4 @@
-//! Several trainings in one command: as processes beside each other, studies and sweeps.
+//! Several trainings in one command: as processes side by side, studies and sweeps.
 
 pub(crate) mod follow;
 pub(crate) mod jobs;

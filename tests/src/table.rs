@@ -25,7 +25,7 @@ macro_rules! primitives {
         pub enum Primitive { $($name,)* Unary(Unary), Binary(Binary) }
 
         impl Primitive {
-            /// Every one of them.
+            /// All operations.
             pub fn all() -> Vec<Primitive> {
                 let unary = Unary::ALL.into_iter().map(Primitive::Unary);
                 let binary = Binary::ALL.into_iter().map(Primitive::Binary);

@@ -79,7 +79,7 @@ fn store(count: usize, device: &Device, rows: usize) -> Run {
     })
 }
 
-/// All of them.
+/// The cases that are measured.
 fn cases() -> [Case; 3] {
     [
         Case { name: "store 1 row", make: |device, rows| store(1, device, rows) },

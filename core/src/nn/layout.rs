@@ -33,7 +33,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// All of an array of this shape, as it is.
+    /// A part that is a whole array of this shape.
     pub fn of_array(name: &str, shape: &[usize]) -> Part {
         Part { name: name.to_owned(), shape: shape.to_vec(), offset: 0, row: None }
     }

@@ -15,7 +15,7 @@ pub struct HostPlay {
     pub acting: Vec<String>,
     /// K and N: groups, and environments per group.
     pub rows: [usize; 2],
-    /// The steps for which the trace has room, and the most that there can be.
+    /// The steps for which the trace has room, and how many a play may need.
     pub room: Room,
     /// The amount of whole episodes in each environment; none for T steps that continue the running episodes.
     pub episodes: Option<Amount>,

@@ -20,7 +20,7 @@ impl Packs {
         self.lens.clone()
     }
 
-    /// Where a value is, if it is in a pack.
+    /// The place of a value in a pack, if one holds it.
     pub fn find(&self, key: Key) -> Option<Spot> {
         let [pack, first] = *self.of.get(&key)?;
         Some(Spot { home: Home::Own(pack), first, key: None })

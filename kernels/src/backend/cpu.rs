@@ -71,7 +71,7 @@ use crate::{DType, Error, Result};
 /// How the CPU backend works.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuOptions {
-    /// Threads; 0 for all that there are. The results do not depend on it.
+    /// Threads; 0 for all of the processor. The results do not depend on it.
     pub threads: usize,
     /// Instruction set. One that the processor lacks is replaced by the best that it has.
     pub isa: Isa,

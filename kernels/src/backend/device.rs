@@ -88,7 +88,7 @@ impl Device {
         [0, 1]
     }
 
-    /// The processor, on `threads` threads (0: all that there are), with its best instruction set.
+    /// The processor, on `threads` threads (0: all of the processor), with its best instruction set.
     pub fn cpu(threads: usize) -> Device {
         Device::new(super::cpu::Cpu::new(super::cpu::CpuOptions { threads, ..Default::default() }))
     }

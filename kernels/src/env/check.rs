@@ -14,7 +14,7 @@ use crate::{Error, Result};
 /// How a check went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The environment is as it should be.
+    /// The environment behaves correctly.
     Passed,
     /// Legitimate in some environments, a mistake in most.
     Warning,

@@ -108,7 +108,7 @@ pub enum ActionSpace {
         /// Name of each choice, in order of index.
         names: Vec<String>,
     },
-    /// A vector of numbers.
+    /// Continuous actions: several numbers.
     Box {
         /// Each number with its range; finite.
         dims: Vec<Dim>,
@@ -127,7 +127,7 @@ impl ActionSpace {
         Self::Discrete { names: names.iter().map(|n| (*n).to_owned()).collect() }
     }
 
-    /// A vector of numbers with ranges.
+    /// Continuous actions with ranges.
     #[must_use]
     pub fn continuous(dims: Vec<Dim>) -> Self {
         Self::Box { dims }

@@ -51,7 +51,7 @@ pub(super) struct Cut {
 #[derive(Debug)]
 pub(super) struct CutStep {
     pub kind: CutKind,
-    /// How many asks there are before it.
+    /// The number of asks before it.
     pub number: usize,
     /// Nodes of what is asked.
     pub asks: Vec<NodeId>,

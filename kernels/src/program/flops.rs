@@ -22,7 +22,7 @@ pub struct Flops {
 }
 
 impl Flops {
-    /// All of them.
+    /// Operations of products and all others together.
     pub fn total(self) -> u64 {
         self.products + self.others
     }

@@ -7,7 +7,7 @@ use crate::tensor::NodeId;
 pub(super) struct Marks(Vec<bool>);
 
 impl Marks {
-    /// No node of so many.
+    /// An empty set, for a graph of so many nodes.
     pub fn none(nodes: usize) -> Marks {
         Marks(vec![false; nodes])
     }

@@ -39,7 +39,7 @@ pub enum Unary {
 }
 
 impl Unary {
-    /// All of them, for tests that must not miss one.
+    /// All functions, for tests that must not miss one.
     pub const ALL: [Unary; 14] = [
         Unary::Neg,
         Unary::Recip,
@@ -106,7 +106,7 @@ pub enum Binary {
 }
 
 impl Binary {
-    /// All of them, for tests that must not miss one.
+    /// All functions, for tests that must not miss one.
     pub const ALL: [Binary; 11] = [
         Binary::Add,
         Binary::Mul,

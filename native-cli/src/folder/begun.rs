@@ -35,7 +35,7 @@ impl Begun {
         }
     }
 
-    /// All of them.
+    /// The folders, to be kept.
     pub(crate) fn all(self) -> Vec<RunFolder> {
         self.folders
     }

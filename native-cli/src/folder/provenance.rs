@@ -40,7 +40,7 @@ pub fn record(folder: &RunFolder, device: &str, threads: usize, env_steps: u64) 
     folder.write_unsynced(file::VERSION, format!("{version:#}\n").as_bytes())
 }
 
-/// The note that a run goes on on another device: resuming is exact on the same one only.
+/// The note that a run resumes on another device: resuming is exact on the same one only.
 pub(crate) fn note_of_change(folder: &RunFolder, now: &str) -> Option<String> {
     let before = last_device(folder).filter(|before| before != now)?;
     Some(format!(

@@ -14,7 +14,7 @@ pub(crate) enum CompareLine {
         experiments: Vec<String>,
         /// Environments
         environments: Vec<String>,
-        /// Experiment over which others are compared, if it is one
+        /// Experiment that all others are compared with, if one is named
         baseline: Option<String>,
         /// Confidence of intervals: 0.95
         confidence: f64,
@@ -33,11 +33,11 @@ pub(crate) enum CompareLine {
         longest: Option<f64>,
         /// Score of a random policy, where it is known
         random: Option<f64>,
-        /// Where that is from
+        /// Source of the random policy's score
         random_origin: Option<String>,
         /// Published score, where one is known
         reference: Option<f64>,
-        /// Where that is from
+        /// Source of the published score
         reference_origin: Option<String>,
     },
     /// A run.
@@ -94,7 +94,7 @@ pub(crate) enum CompareLine {
 pub(crate) struct FigureLine {
     /// `raw` for scores as they are, or `normalised`
     pub scale: String,
-    /// Environments that it is over
+    /// Environments whose scores it has
     pub environments: Vec<String>,
     /// Label of the experiment
     pub experiment: String,

@@ -53,7 +53,7 @@ pub(crate) enum ListLine {
         environment: String,
         /// Environment steps of each seed
         steps: u64,
-        /// Where its numbers are from
+        /// Source of its numbers
         origin: String,
     },
     /// A setting of an algorithm.
@@ -104,7 +104,7 @@ pub(crate) enum Actions {
         /// The choices
         choices: Vec<NamedChoice>,
     },
-    /// A vector of numbers.
+    /// Continuous actions.
     Box {
         /// The numbers
         numbers: Vec<Number>,

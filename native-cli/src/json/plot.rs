@@ -27,7 +27,7 @@ pub(crate) enum PlotLine {
         metric: String,
         /// Label of the line
         experiment: String,
-        /// Runs that it is over
+        /// Number of runs in the line
         runs: usize,
         /// Runs that are there at its end
         runs_at_end: usize,

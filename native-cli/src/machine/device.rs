@@ -150,7 +150,7 @@ impl DeviceArgs {
         Ok((device, Some(why)))
     }
 
-    /// A device to go on on: the CPU where there is no GPU to open anew.
+    /// A device to continue on: the CPU where there is no GPU to open anew.
     pub(crate) fn reopen(&self, how: Reopen) -> Device {
         // Known to be good since the first device was opened.
         let cpu = |threads| self.cpu(isa().unwrap_or(Isa::detect()), threads);

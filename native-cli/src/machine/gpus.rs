@@ -2,7 +2,7 @@
 
 use quickstudy_core::{Device, Result};
 
-/// A GPU in the list of those that there are.
+/// A GPU of this machine.
 #[derive(Clone, Debug)]
 pub(crate) struct Adapter {
     /// Name of the device.

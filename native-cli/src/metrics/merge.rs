@@ -21,7 +21,7 @@ const FORMATS: [RowFormat<'_>; 3] = [RowFormat::Json, RowFormat::Csv(&[]), RowFo
 pub(super) struct Health {
     /// Lines or records that are no rows.
     pub damaged: u64,
-    /// Rows that it should have.
+    /// Rows of other files that it lacks.
     pub missing: u64,
     /// Rows that it has otherwise.
     pub wrong: u64,

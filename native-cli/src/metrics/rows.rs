@@ -127,7 +127,7 @@ fn is_number(text: &str) -> bool {
     text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) && text.parse::<f64>().is_ok_and(f64::is_finite)
 }
 
-/// Tells whether `text` is an infinite number, written as such or larger than any that there is.
+/// Tells whether `text` is an infinite number, written as such or too large for a finite one.
 pub(crate) fn is_infinite(text: &str) -> bool {
     text.parse::<f64>().is_ok_and(f64::is_infinite)
 }

@@ -35,11 +35,11 @@ pub(crate) struct Comparison {
     pub suites: Vec<Suite>,
     /// How likely methods are better than others.
     pub improvements: Vec<Improvement>,
-    /// The method over which others are compared, if it is one.
+    /// The method that all others are compared with, if one is named.
     pub baseline: Option<usize>,
     /// Resamples of each interval.
     pub resamples: usize,
-    /// Lines on what else one should know.
+    /// Remarks, a line each.
     pub notes: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Comparison {
 pub(crate) struct Improvement {
     /// The method that may be better.
     pub method: usize,
-    /// The other one.
+    /// The method that it is compared with.
     pub over: usize,
     /// The environments that both have runs on.
     pub tasks: Vec<usize>,

@@ -41,7 +41,7 @@ pub(crate) struct Curves {
     subtitle: String,
     panels: Vec<Panel>,
     columns: usize,
-    /// Lines on what else one should know.
+    /// Remarks, a line each.
     pub notes: Vec<String>,
 }
 

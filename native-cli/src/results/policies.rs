@@ -100,9 +100,9 @@ pub(crate) fn note_best(found: &[PathBuf], named: &[PathBuf]) -> Option<String> 
 /// The particles that `--particle` names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Particles {
-    /// The one of this number, from 0.
+    /// The particle of this number, from 0.
     One(usize),
-    /// Each, one after the other.
+    /// All particles, in order.
     All,
 }
 

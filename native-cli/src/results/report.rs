@@ -46,7 +46,7 @@ impl<'a> ReportPage<'a> {
         self.films = filmstrip::films(&self.compared);
     }
 
-    /// Lines on what else one should know.
+    /// Remarks, a line each.
     pub(crate) fn notes(&self) -> &[String] {
         &self.compared.comparison.notes
     }

@@ -10,7 +10,7 @@ pub enum Keep {
     /// The last one and the best policy.
     #[default]
     Last,
-    /// These, and one of each iteration.
+    /// These, and a snapshot of each iteration.
     All,
     /// These, and one each time that so many environment steps are passed.
     Every(u64),

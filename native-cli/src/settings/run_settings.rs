@@ -114,8 +114,8 @@ run_settings! {
         /// Iterations that each seed makes, in place of --steps: garage's n_epochs, Pyrado's max_iter
         iterations: Count;
         /// Begin with the parameters of a run (its last snapshot) or of a snapshot file instead of first ones: policy,
-        /// critics, targets and statistics of normalisers. One is for all seeds, as many as there are seeds are for the
-        /// same seeds
+        /// critics, targets and statistics of normalisers. One source is for all seeds; as many sources as seeds are
+        /// for the same seeds
         from: Sources;
         /// Environment steps between evaluations, 0 for none [default: a tenth of --steps]
         eval_every: Interval = |_, setup| (setup.steps.div_ceil(10), "default: a tenth of steps".into());

@@ -16,7 +16,7 @@ pub(crate) enum Work {
     Saving,
     /// The iteration that begins after so many environment steps.
     Iteration(u64),
-    /// The evaluation after so many.
+    /// The evaluation after so many environment steps.
     Evaluation(u64),
     /// Processes that train.
     Jobs,

@@ -45,7 +45,7 @@ pub(crate) fn hold_file_size() {
 #[cfg(not(unix))]
 pub fn hold_file_size() {}
 
-/// On a thread of its own.
+/// Handles Ctrl-C, on a thread of its own.
 fn pressed() {
     let times = PRESSED.fetch_add(1, Ordering::SeqCst);
     if times > 1 {

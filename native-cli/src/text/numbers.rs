@@ -1,4 +1,4 @@
-//! Numbers and times in lines, tables and pictures: short, and alike where they stand beside each other.
+//! Numbers and times in lines, tables and pictures: short, and alike where they stand side by side.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -39,7 +39,7 @@ pub(crate) fn tick_labels(ticks: &[f64]) -> Vec<String> {
     ticks.iter().map(label).collect()
 }
 
-/// Values that stand beside each other, with as many digits after the point as the largest of them leaves room for.
+/// Values that stand side by side, with as many digits after the point as the largest of them leaves room for.
 pub(crate) fn alike(values: &[f64]) -> Vec<String> {
     let largest = values.iter().filter(|x| x.is_finite()).fold(0.0_f64, |most, x| most.max(x.abs()));
     let digits = match largest {

@@ -39,7 +39,7 @@ impl Kept {
         }
     }
 
-    /// Where it is.
+    /// Path of the snapshot.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

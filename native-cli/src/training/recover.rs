@@ -1,4 +1,4 @@
-//! Training that outlives its device: from the last snapshots it goes on on another one, where the first is lost, or
+//! Training that outlives its device: from the last snapshots it resumes on another one, where the first is lost, or
 //! where more threads of the CPU have become free.
 
 use crate::folder::{self, file, provenance, segments};
@@ -34,8 +34,9 @@ pub struct RecordedSession {
 
 impl RecordedSession {
     /// Trains as [`run::run`] does, at first with `threads` threads of the CPU. After a loss `reopen` gives a device to
-    /// go on on, and [`Reopen::Cpu`] where the first one was lost before it saved anything. Threads that are handed to
-    /// this process ([`signals::handed_threads`]) are taken after an iteration: results do not depend on their number.
+    /// continue on, and [`Reopen::Cpu`] where the first one was lost before it saved anything. Threads that are handed
+    /// to this process ([`signals::handed_threads`]) are taken after an iteration: results do not depend on their
+    /// number.
     pub fn train(
         mut self,
         pace: Pace,

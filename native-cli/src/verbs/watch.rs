@@ -48,7 +48,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<(), Stop> {
     })
 }
 
-/// The run that a folder is, or the only one in it.
+/// The run of a folder: the folder itself, or the only run in it.
 fn one_run(path: &Path) -> Result<PathBuf, Stop> {
     if is_started(path) {
         return Ok(path.to_owned());

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// Bytes of a request at most; those of the page have some hundreds.
 const LONGEST: usize = 8 << 10;
-/// Lines in it at most.
+/// Lines of a request at most.
 const LINES: usize = 64;
 /// Time in which a request has to arrive as a whole, however many pieces it comes in.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -19,7 +19,7 @@ pub(super) struct PageRequest {
     pub method: String,
     /// The path, with the query.
     pub target: String,
-    /// The values of `Host`, of which there has to be one.
+    /// The values of `Host`: exactly one in a good request.
     pub hosts: Vec<String>,
     /// The values of `Origin`.
     pub origins: Vec<String>,

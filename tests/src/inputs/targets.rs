@@ -22,7 +22,7 @@ pub struct Target {
     pub words: &'static [&'static str],
 }
 
-/// All of them.
+/// All targets.
 pub static TARGETS: [Target; 5] = [
     Target {
         name: "env",

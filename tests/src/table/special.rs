@@ -82,7 +82,7 @@ const TINY: f32 = 1e-40;
 
 type F = fn(Tensor, Tensor) -> Tensor;
 
-/// All of them.
+/// All special operations.
 #[must_use]
 pub fn specials() -> Vec<Special> {
     let float =

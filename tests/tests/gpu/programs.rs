@@ -85,7 +85,7 @@ fn reduction(name: &str, shape: &[usize], f: fn(&mut Context, Tensor)) -> Case {
     Case { name: name.to_owned(), inputs, state: None, body: Box::new(body) }
 }
 
-/// All of them.
+/// All cases.
 pub fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for size in [1, 63, 64, 65, 130] {

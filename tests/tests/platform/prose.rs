@@ -1,5 +1,4 @@
-//! How sources are written: no line and no file is too long, and a comment of documentation says first what something
-//! is or does.
+//! How sources are written: no line and no file is too long. `scripts/check-prose.sh` looks at words.
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
@@ -18,33 +17,9 @@ const ENDS: [&str; 7] = ["rs", "ts", "wgsl", "py", "sh", "js", "mjs"];
 /// Folders whose content is made or fetched.
 const NOT_OURS: [&str; 6] = ["target", "node_modules", "dist", "build", ".git", "screenshots"];
 
-/// Words with which documentation does not begin: in a hover nobody knows what "the same" is the same as, and the
-/// others make a sentence a riddle.
-const NOUNS: [&str; 12] =
-    ["The same", "What", "That", "Whether", "Of", "So many", "As many", "Those", "They", "Such", "If so", "If not"];
-
 /// Numbers of the lines, from 1, that are longer than [`WIDTH`].
 fn long_lines(text: &str) -> Vec<usize> {
     numbered(text).filter(|(_, line)| line.chars().count() > WIDTH).map(|(number, _)| number).collect()
-}
-
-/// Numbers of the lines, from 1, with which documentation in Rust begins by one of [`NOUNS`].
-fn noun_lines(text: &str) -> Vec<usize> {
-    let mut found = Vec::new();
-    let mut before = None;
-    for (number, line) in numbered(text) {
-        let line = line.trim_start();
-        let kind = ["///", "//!"].into_iter().find(|kind| line.starts_with(kind));
-        if let Some(kind) = kind.filter(|kind| before != Some(*kind)) {
-            let said = line[kind.len()..].trim_start();
-            let is_word = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '\'' || c == '’');
-            if NOUNS.iter().any(|noun| said.strip_prefix(noun).is_some_and(is_word)) {
-                found.push(number);
-            }
-        }
-        before = kind;
-    }
-    found
 }
 
 /// The number of the first line beyond [`LENGTH`], unless a test writes the file.
@@ -78,10 +53,9 @@ fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
 }
 
 /// Places in sources, as `file:line`, that `check` finds fault with.
-fn faults(check: fn(&str) -> Vec<usize>, ends: &[&str]) -> Vec<String> {
+fn faults(check: fn(&str) -> Vec<usize>) -> Vec<String> {
     let mut files = Vec::new();
     sources(root(), &mut files);
-    files.retain(|file| file.extension().is_some_and(|end| ends.iter().any(|known| end == *known)));
     assert!(files.len() > 200, "{} files", files.len());
     files.sort();
     let places = |file: &PathBuf| {
@@ -93,21 +67,15 @@ fn faults(check: fn(&str) -> Vec<usize>, ends: &[&str]) -> Vec<String> {
 
 #[test]
 fn no_line_is_longer_than_120_columns() {
-    let long = faults(long_lines, &ENDS);
+    let long = faults(long_lines);
     assert!(long.is_empty(), "break these lines, with `\\` or `concat!` in a string:\n{}", long.join("\n"));
 }
 
 #[test]
 fn no_file_is_longer_than_500_lines() {
-    let long = faults(too_many_lines, &ENDS);
+    let long = faults(too_many_lines);
     assert!(long.is_empty(), "put a part of these into a file of its own:\n{}", long.join("\n"));
     assert_eq!((too_many_lines(&"\n".repeat(500)), too_many_lines(&"\n".repeat(999))), (vec![], vec![501]));
-}
-
-#[test]
-fn documentation_says_first_what_something_is_or_does() {
-    let riddles = faults(noun_lines, &["rs"]);
-    assert!(riddles.is_empty(), "begin with what it is or does, not with {NOUNS:?}:\n{}", riddles.join("\n"));
 }
 
 #[test]
@@ -117,21 +85,4 @@ fn long_lines_of_code_comments_and_documentation_are_found() {
     for start in ["x", "// ", "/// ", "    let text = "] {
         assert_eq!(long_lines(&format!("fn f() {{}}\n{start}{full}\n")), [2]);
     }
-}
-
-#[test]
-fn documentation_that_begins_with_a_noun_is_found_once() {
-    let found = |lines: &[&str]| noun_lines(&lines.join("\n"));
-    for noun in NOUNS {
-        assert_eq!(found(&[&format!("/// {noun} as before."), "fn f() {}"]), [1]);
-        assert_eq!(found(&["struct A {", &format!("    /// {noun} of a field."), "    a: u32,"]), [2]);
-        assert_eq!(found(&["enum A {", "    /// One.", "    A,", &format!("    /// {noun}, of a variant.")]), [4]);
-        assert_eq!(found(&[&format!("//! {noun} of a module."), "//!", "//! More."]), [1]);
-    }
-    // Later lines, other words and plain comments.
-    assert_eq!(found(&["/// Tells how.", "/// What is more.", "///", "/// The same again."]), Vec::<usize>::new());
-    assert_eq!(found(&["/// Whatever is given.", "fn f() {}", "/// That's it."]), Vec::<usize>::new());
-    assert_eq!(found(&["// What a plain comment says.", "/// The samething."]), Vec::<usize>::new());
-    // A module's own documentation ends where that of an item begins.
-    assert_eq!(found(&["//! A module.", "/// What follows."]), [2]);
 }

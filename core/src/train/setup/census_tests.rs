@@ -8,7 +8,7 @@ use crate::backend::Census;
 use crate::env::builtin;
 use crate::train::{Preset, Setup, presets};
 
-/// The kernels of a preset, where they are others than those that most have.
+/// The kernels of a preset, where they differ from those of most presets.
 struct Kernels(Table);
 
 impl Kernels {

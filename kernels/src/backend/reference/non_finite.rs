@@ -22,7 +22,7 @@ pub struct NonFinite {
 }
 
 impl NonFinite {
-    /// The error that says this, and what to do about it.
+    /// The error that names the operation and its place, with advice.
     pub fn error(&self) -> Error {
         let NonFinite { node, op, origin, place, value, call } = self;
         let advice = match call {

@@ -15,7 +15,7 @@ pub struct BodySpec {
     pub links: Vec<Link>,
     /// The motors, in the order of the controls.
     pub motors: Vec<Motor>,
-    /// The floor, if there is one.
+    /// The floor, if the body has one.
     pub floor: Option<Floor>,
     /// Links that touch each other: the first of each pair is an ancestor of the second.
     pub pairs: Vec<Pair>,

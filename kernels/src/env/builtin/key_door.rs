@@ -24,7 +24,7 @@ impl Default for KeyDoor {
 }
 
 crate::fields! {
-    /// Where one is and what one has.
+    /// The place of the agent, and whether it holds the key.
     pub struct Seeker {
         /// Column.
         x,

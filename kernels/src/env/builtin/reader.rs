@@ -39,7 +39,7 @@ impl<'a> Reader<'a> {
         Ok(self.noted(parameter, value, &default))
     }
 
-    /// The number of the word that was given, among those that there are; the first is the default.
+    /// The index in `words` of the word that was given; the first is the default.
     pub(super) fn word(&mut self, parameter: &str, words: &[&str]) -> Result<usize> {
         let text = self.given.text(parameter).unwrap_or(words[0]);
         let found = words.iter().position(|word| *word == text);

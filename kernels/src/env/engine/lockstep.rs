@@ -64,7 +64,7 @@ impl Lockstep {
         }
     }
 
-    /// How many environments there are.
+    /// The number of environments.
     #[must_use]
     pub fn count(&self) -> usize {
         self.count

@@ -11,7 +11,7 @@ use crate::tensor::{Graph, NodeId, Op, Unary};
 /// The kind of computation of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
-    /// Each element on its own.
+    /// Each element is computed independently.
     Map,
     /// A wanted view or leaf, copied to its place.
     Copy,

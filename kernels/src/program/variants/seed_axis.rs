@@ -14,11 +14,11 @@ pub(super) struct SeedAxis {
 /// How a tensor's elements belong to rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RowAxis {
-    /// No row owns them: they are the same for all.
+    /// No row owns them: all rows share equal elements.
     Alike,
     /// RowAxis own them along an axis.
     Along(SeedAxis),
-    /// It is not known how.
+    /// Unknown.
     Mixed,
 }
 

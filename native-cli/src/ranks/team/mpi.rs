@@ -66,7 +66,7 @@ impl Team {
         self.world.abort(i32::from(code))
     }
 
-    /// Parts from the others, who do it at the same time.
+    /// Leaves the team, as all other ranks do at the same time.
     pub(crate) fn part(&self) {
         self.world.barrier();
         // The thread that listens must have ended before MPI has.

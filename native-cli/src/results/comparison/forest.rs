@@ -1,4 +1,4 @@
-//! Intervals beside each other: a row for each method, a column for each statistic.
+//! Intervals side by side: a row for each method, a column for each statistic.
 
 use crate::curve::{clip, color};
 use crate::pictures::sheet::{Anchor, GRID, INK, QUIET, Sheet, Style, ticks};

@@ -14,7 +14,7 @@ use crate::statistics::bootstrap::Estimate;
 
 /// Environments, or groups of these, in a picture at most.
 const SUITES: usize = 18;
-/// Width of two panels beside each other.
+/// Width of two panels side by side.
 const WIDTH: f32 = 1160.0;
 
 /// Draws a comparison.

@@ -30,7 +30,7 @@ pub(crate) struct Task {
     pub name: String,
     /// The column that is compared.
     pub metric: String,
-    /// Steps at which it is.
+    /// The step budget at which scores are taken.
     pub budget: Budget,
     /// Scores that stand for 0 and 1, if they are known and the metric is a return.
     pub reference: Option<Reference>,

@@ -1,4 +1,4 @@
-//! Experiments beside each other, as the sections of a report tell of them.
+//! Experiments side by side, as the sections of a report tell of them.
 
 use crate::results::comparison::Comparison;
 use crate::results::experiments::{self, Experiment};

@@ -14,7 +14,7 @@ pub(super) struct Remote {
 }
 
 impl Remote {
-    /// The other ranks, if there are some.
+    /// The other ranks of this command, with no jobs yet.
     pub(super) fn new() -> Self {
         let team = crate::ranks::team();
         let ranks = team.as_ref().map_or(1, |team| team.count());

@@ -33,8 +33,8 @@ impl<'a> Machine<'a> {
         Self { device, python, save_every: *save_every, debug: *debug, jobs: *jobs }
     }
 
-    /// The number of processes beside each other on each rank, of so many that there are on all: as asked for,
-    /// otherwise one per thread of the CPU, and one on a GPU.
+    /// The number of processes side by side on each rank, of `jobs` on all ranks: as asked for, otherwise one per
+    /// thread of the CPU, and one on a GPU.
     pub(crate) fn at_once(&self, jobs: usize) -> usize {
         let default = || if self.device.device == "cpu" { self.device.threads() } else { 1 };
         self.jobs.map_or_else(default, usize::from).min(jobs.div_ceil(ranks::count())).max(1)
@@ -78,7 +78,7 @@ pub(crate) struct Common {
 }
 
 impl Common {
-    /// The arguments of a `train`, of which `at_once` processes run beside each other.
+    /// The arguments of a `train`, of which `at_once` processes run side by side.
     pub(crate) fn of(args: &TrainArgs, at_once: usize) -> Self {
         let mut settings: Vec<OsString> = Vec::new();
         if let Some(config) = &args.config {
@@ -96,7 +96,7 @@ impl Common {
         Self::with(settings, Machine::of(args), at_once)
     }
 
-    /// These settings, as arguments, for processes of which `at_once` run beside each other.
+    /// These settings, as arguments, for processes of which `at_once` run side by side.
     pub(crate) fn with(settings: Vec<OsString>, machine: Machine<'_>, at_once: usize) -> Self {
         Self { settings, machine: machine.arguments(at_once.max(1)) }
     }

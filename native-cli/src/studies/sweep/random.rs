@@ -27,7 +27,7 @@ pub(crate) enum DrawRange {
         /// Uniform in the logarithm.
         log: bool,
     },
-    /// One of these.
+    /// One of these values.
     OneOf(Vec<Value>),
 }
 

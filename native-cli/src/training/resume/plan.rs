@@ -37,7 +37,7 @@ pub(super) struct Stack {
 
 /// The configuration of a run.
 struct ConfigTexts {
-    /// As it is.
+    /// The present text.
     now: String,
     /// As the command asks for it, but for the interval of rows: by that it is told which rows there should be so far.
     early: String,

@@ -40,7 +40,7 @@ impl SeedRun {
     }
 
     /// A run that continues at `env_steps`, where its snapshot names `segments`; newer rows of its metrics are
-    /// cut, and damage to them is mended and said.
+    /// cut, and damage to them is repaired and said.
     pub fn resume(
         folder: RunFolder,
         title: String,
@@ -181,7 +181,7 @@ fn go_back(folder: &RunFolder, config: &str, env_steps: u64) -> Result<(MetricsL
     Ok((log, history))
 }
 
-/// Cuts and mends the metrics of a run as they were at `env_steps`, and says what was damaged.
+/// Cuts and repairs the metrics of a run as they were at `env_steps`, and says what was damaged.
 pub(crate) fn mend(folder: &RunFolder, env_steps: u64) -> Result<(), Stop> {
     let config = crate::files::reading::read_own_text(&folder.join(file::CONFIG)).unwrap_or_default();
     go_back(folder, &String::from_utf8_lossy(&config), env_steps).map(|_| ())

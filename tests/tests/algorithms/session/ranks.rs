@@ -89,7 +89,7 @@ fn ranks_that_descend_together_have_one_policy_and_go_on_from_a_snapshot() {
     }
 }
 
-/// Two ranks of which the other one has what this one has.
+/// A rank of two, the other of which holds equal values.
 #[derive(Debug)]
 struct Mirror(usize);
 

@@ -7,7 +7,7 @@ use crate::replay::{Hindsight, ReplayMemory};
 use crate::settings::Range;
 use crate::{Error, Result};
 
-/// Who acts before anything is learned.
+/// How actions are chosen before anything is learned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WarmUp {
     /// Chance, evenly among all actions.

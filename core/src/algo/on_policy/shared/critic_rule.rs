@@ -98,7 +98,7 @@ mod tests {
     use crate::optim::{Adam, RateSchedule};
 
     #[test]
-    fn each_word_is_a_rule_and_by_default_all_is_the_policys() {
+    fn each_word_is_a_rule_and_by_default_all_is_that_of_the_policy() {
         let linear = RateSchedule { learning_rate_schedule: Schedule::Linear, ..RateSchedule::default() };
         let policy = OptimiserConfig { optimiser: OptimiserKind::Sgd, schedule: linear, ..OptimiserConfig::default() };
         let of = |critic_optimiser| CriticRule { critic_optimiser, ..CriticRule::default() }.optimiser(&policy);

@@ -78,7 +78,7 @@ pub enum Src {
 pub enum RowWalk {
     /// It does not: a row is a lane.
     Lanes,
-    /// At once: those that there are, of so many numbers each, a multiple of 16.
+    /// At once: all rows, of so many numbers each, a multiple of 16.
     Whole(u32),
     /// One after the other: rows of the result are so far apart, and there are at most so many.
     Apart(u32, u32),
@@ -222,7 +222,7 @@ pub struct Chain {
     values: usize,
     streams: usize,
     work: usize,
-    /// Most rows that there may be.
+    /// The most rows of a block.
     rows: usize,
     /// Rows that operations sum up or go over one by one.
     lists: Vec<RowList>,
@@ -232,7 +232,7 @@ pub struct Chain {
 #[derive(Clone, Debug)]
 struct Direct {
     ops: Vec<Operation>,
-    /// Rows that there must be.
+    /// The exact number of rows of a block.
     rows: usize,
     /// Streams that are read after another is written.
     apart: Vec<[OperandPlace; 2]>,

@@ -74,9 +74,9 @@ pub(super) struct ValuesAt {
 /// A value that all lanes share, and how far the next step's is.
 #[derive(Clone, Copy, Debug)]
 pub struct Feed {
-    /// Which of the values it is.
+    /// Its index among the values.
     pub slot: usize,
-    /// Where it is.
+    /// Its address.
     pub value: *const f32,
     /// The distance of steps.
     pub delta: isize,
@@ -87,7 +87,7 @@ pub struct Feed {
 pub struct Index {
     /// The first lane.
     pub at: usize,
-    /// How many, a multiple of 16.
+    /// The number of lanes, a multiple of 16.
     pub len: usize,
     /// The number of the next step.
     pub next: u32,

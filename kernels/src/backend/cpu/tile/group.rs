@@ -80,7 +80,7 @@ pub fn form(low: &mut Lowering<'_>, kernels: &[Kernel], done: &[bool], first: us
 
 /// The part of a group that should run next.
 enum NextPart {
-    /// All of it.
+    /// The whole group.
     Whole,
     /// Only these kernels: later ones on the same rows wait for sums that they make.
     Part(FxHashSet<usize>),

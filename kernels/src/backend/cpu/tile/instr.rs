@@ -41,7 +41,7 @@ pub enum Table {
         /// How many.
         len: usize,
     },
-    /// All of them the same.
+    /// Each element at one position.
     Repeat {
         /// Their common position.
         at: usize,
@@ -174,7 +174,7 @@ pub enum Instr {
         c: Opnd,
         /// Result where the condition holds.
         a: Opnd,
-        /// Result where it does not.
+        /// Result where the condition fails.
         b: Opnd,
     },
     /// Both words of a threefry block.

@@ -242,7 +242,7 @@ impl Finder<'_> {
         fits.then_some(*x)
     }
 
-    /// The factor that all rows share, if there is one, and what it scales, if that is as it should be.
+    /// A product by a factor that all rows share, taken apart if `is` accepts the scaled node.
     fn maybe_scaled(&mut self, id: NodeId, is: impl FnOnce(&mut Self, NodeId) -> bool) -> (NodeId, SharedNumber) {
         match self.scaled(id) {
             Some((x, factor)) if is(self, x) => {

@@ -367,7 +367,7 @@ impl Frame<'_> {
         }
     }
 
-    /// All blocks of an operand as one, if they are one after the other or all the same.
+    /// All blocks of an operand as one, if they are contiguous or equal.
     fn all<'s>(&self, o: &Opnd) -> Option<Operand<'s>> {
         match o {
             Opnd::Reg(reg, Table::Dense { start, len }) => {

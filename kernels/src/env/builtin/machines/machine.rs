@@ -22,7 +22,7 @@ pub enum Spread {
     Uniform(f64),
     /// Uniform, up to this number away from the value.
     Within(f64),
-    /// Not at all.
+    /// No randomisation.
     None,
 }
 
