@@ -12,10 +12,13 @@ use std::process::Command;
 #[test]
 fn everything_that_explains_fits_80_columns() {
     let dir = sandbox();
-    let helps = [
-        "", "train", "eval", "adapt", "plot", "compare", "report", "watch", "export", "list", "bench", "devices", "man",
-    ]
-    .map(|verb| format!("{verb} --help"));
+    let first = dir.run("--help").out;
+    let listed = first.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    // What a line goes on with stands further to the right.
+    let verbs = listed.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next());
+    let helps: Vec<String> =
+        verbs.filter(|verb| *verb != "help").chain([""]).map(|verb| format!("{verb} --help")).collect();
+    assert!(helps.len() > 12, "{helps:?}");
     let parts = ["", "algorithms", "environments", "presets", "settings", "metrics"].map(|part| format!("list {part}"));
     for arguments in helps.iter().chain(&parts) {
         let shown = dir.run(arguments);

@@ -74,13 +74,21 @@ fn each_flag_of_train_is_a_key_or_has_a_reason_not_to_be_one() {
 
 #[test]
 fn a_setting_is_the_same_as_a_flag_and_as_a_key() {
+    let value = |argument: &Arg| match argument.get_value_names().unwrap()[0].as_str() {
+        "ALGORITHM" | "NAME" => "name",
+        "SEEDS" => "1,5",
+        "RUN" => "a b",
+        _ => "7",
+    };
     // Steps and iterations are two lengths of a run, of which one is given.
-    for length in ["--steps 20k", "--iterations 12"] {
-        let words = format!(
-            "ppo --env cartpole --seed 1,5 {length} --from a b --eval-every 0 --eval-episodes 7 --n-exploration-eps 2 \
-             --n-test-episodes 3 --n-test-tasks 4 --log-every 5 --keep-snapshots 100"
-        );
-        let flags = typed(&words.split_whitespace().collect::<Vec<_>>()).unwrap();
+    for other in ["steps", "iterations"] {
+        let given = RunSettings::arguments().into_iter().filter(|argument| argument.get_id() != other);
+        let word = |argument: Arg| match argument.get_long() {
+            Some(flag) => format!("--{flag} {}", value(&argument)),
+            None => value(&argument).to_owned(),
+        };
+        let words: Vec<String> = given.map(word).collect();
+        let flags = typed(&words.join(" ").split(' ').collect::<Vec<_>>()).unwrap();
         let given = flags.given();
         assert_eq!(given.len(), RunSettings::KEYS.len() - 1, "{given}");
         let (keys, rest) = taken(&given.to_string()).unwrap();
