@@ -29,7 +29,7 @@ fail() {
 pack() {
   local folder=$files/$1
   mkdir "$folder"
-  cp -R "${@:2}" "$folder"
+  cp -RL "${@:2}" "$folder" # licences are links
   tar -czf "$folder.tar.gz" -C "$files" "$1"
   rm -r "$folder"
 }
