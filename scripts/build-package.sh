@@ -46,7 +46,7 @@ wasm/node_modules/.bin/tsc -p wasm
 bundle --splitting --chunk-names='[name]-[hash]' "$build/index.js" --outdir="$dist"
 bundle "$build/worker.js" --outfile="$dist/worker.js"
 optimise "$build/quickstudy_wasm_bg.wasm" "$dist/quickstudy_wasm_bg.wasm"
-scripts/notices.mjs >wasm/THIRD-PARTY-NOTICES.txt
+scripts/notices.mjs quickstudy-wasm wasm32-unknown-unknown >wasm/THIRD-PARTY-NOTICES.txt
 cp LICENSE-* wasm/ # npm takes nothing from outside of its folder
 cat <<INSTALL
 The package is built. In the folder of a project, with the package.json that it has or that \`npm init -y\` makes:

@@ -1,17 +1,17 @@
 #!/usr/bin/env node
-// notices.mjs: licences of the crates that are compiled into the npm package, for people to whom it is passed on.
+// notices.mjs CRATE TARGET: licences of the crates that are compiled into this one, for people to whom it is passed on.
 import { execFileSync } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const TARGET = "wasm32-unknown-unknown";
+const [CRATE, TARGET] = process.argv.slice(2);
 const cargo = (...args) =>
   execFileSync("cargo", [...args, "--locked"], { cwd: root, encoding: "utf8", maxBuffer: 1 << 28 });
 
 // What runs while compiling only is not passed on.
-const tree = ["-p", "quickstudy-wasm", "--target", TARGET, "-e", "normal,no-proc-macro", "--prefix", "none"];
+const tree = ["-p", CRATE, "--target", TARGET, "-e", "normal,no-proc-macro", "--prefix", "none"];
 const contained = new Set(
   cargo("tree", ...tree, "--format", "{p}")
     .split("\n")
