@@ -30,6 +30,7 @@ pub const ALIASES: &[(&str, &[&str])] = &[
     ("inner_learning_rate", &["inner_lr"]),
     ("lam", &["gae_lambda"]),
     ("lambda", &["gae_lambda"]),
+    ("load", &["resume"]),
     ("log_dir", &["out"]),
     ("log_interval", &["log-every"]),
     ("lr", &["learning_rate"]),

@@ -18,6 +18,7 @@ use crate::training::run::{End, Pace, SeedRun, resume_command};
 use crate::training::smaller::with_smaller;
 use crate::training::warm_start;
 use quickstudy_core::Error;
+use quickstudy_core::algo::Family;
 use quickstudy_core::backend::Device;
 use quickstudy_core::meta::TestSizes;
 use quickstudy_core::train::{Evaluation, Session, Setup, preset};
@@ -187,7 +188,9 @@ pub(crate) fn train(args: &TrainArgs, session: Session, runs: Vec<SeedRun>, pace
         say(&format!("  {}", resume_command(&runs)));
     } else if let Some(first) = runs.first() {
         let path = quote::shell_quote(first.folder.path());
-        say(&format!("next: {} eval {path}", program::name()));
+        // Without adaptation, a policy that adapts is measured at what it begins with.
+        let verb = if session.setup().algorithm.family == Family::SingleTask { "eval" } else { "adapt" };
+        say(&format!("next: {} {verb} {path}", program::name()));
     }
     Ok(())
 }

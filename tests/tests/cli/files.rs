@@ -276,7 +276,8 @@ fn outputs_and_folders_are_not_mistaken_for_each_other() {
     // What `adapt` cannot write is found before it adapts.
     fs::create_dir_all(dir.join("a/adapt.svg")).unwrap();
     let promp = "train promp --env point-corner --steps 1 --set meta_batch=2 --set rollouts=2 --set hidden=[4] --out m";
-    assert_eq!(dir.run(promp).code, Some(0));
+    let trained = dir.run(promp);
+    assert!(trained.code == Some(0) && trained.out.ends_with("next: quickstudy adapt m\n"), "{trained:?}");
     expect_user_error(&dir.run("adapt m --tasks 2 --out a"), &["adapt.svg"]);
     fs::write(dir.join("taken"), "").unwrap();
     expect_user_error(&dir.run("adapt m --tasks 2 --out taken"), &["taken is a file, expected a folder", "--out"]);

@@ -88,6 +88,7 @@ items! {
     credit::adjusted_rewards,
     credit::least_squares,
     credit::multi_feature,
+    env::ActionSpace,
     env::Env,
     env::EnvSpec,
     host::BlockShape,
