@@ -103,7 +103,7 @@ fn advice_about_names_and_values_works() {
         ("train --normalise_rewards true ppo --env cartpole", "--normalise_rewards true"),
         ("train ppo --env cartpole --cell", "--cell"),
         ("train ppo --env cartpole --set lr=0.001", "lr"),
-        ("train sac --env pendulum --set buffer-size=1000", "buffer-size"),
+        ("train sac --env pendulum --set buffer_size=1000", "buffer_size"),
         ("train ppo --env cartpole --lr 0.001", "--lr 0.001"),
         ("train ppo --env cartpole --total-timesteps 1000", "--total-timesteps"),
         ("list presets ppo", ""),

@@ -3,11 +3,12 @@
 
 use crate::kills::{done, files};
 use crate::{expect_user_error, sandbox};
-use quickstudy_tests::process::{Finished, Sandbox};
+use quickstudy_tests::process::{Finished, Sandbox, wait_until};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 const STUDY: &str = "train ppo,a2c --env cartpole,acrobot --seed 0..2 --steps 3k --out s --threads 2 --eval-every 1k \
     --eval-episodes 2 --save-every 0 --set hidden=[8] --set envs=4";
@@ -219,7 +220,7 @@ fn a_study_that_is_given_twice_at_once_is_refused_by_name() {
         let is_held = |path: &PathBuf| fs::read_to_string(path).is_ok_and(|text| text.contains("since"));
         // One for each algorithm of the study.
         let held = || locks().iter().filter(|path| is_held(path)).count() == usize::from(command == long) + 1;
-        assert!(quickstudy_tests::process::wait_until(std::time::Duration::from_secs(60), held), "{command}");
+        assert!(wait_until(Duration::from_secs(60), held), "{command}");
         let owner = format!("another process (pid {}, since ", first.id());
         let second = dir.run(command);
         expect_user_error(&second, &[&owner, &format!(" is writing in {place}"), "wait for it, stop it"]);
@@ -232,6 +233,8 @@ fn a_study_that_is_given_twice_at_once_is_refused_by_name() {
         }
         first.kill().unwrap();
         first.wait().unwrap();
-        assert!(locks().iter().all(|path| fs::File::open(path).unwrap().try_lock().is_ok()), "{:?}", locks());
+        // A process that it was starting holds the lock until it runs a program of its own.
+        let freed = || locks().iter().all(|path| fs::File::open(path).unwrap().try_lock().is_ok());
+        assert!(wait_until(Duration::from_secs(10), freed), "{:?}", locks());
     }
 }
