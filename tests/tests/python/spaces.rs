@@ -110,7 +110,7 @@ fn environments_with_another_form_than_a_snapshot_has_are_refused() {
     assert_eq!(known(shifted, &old), Ok(()), "files of older versions do not have it");
     let other = |spec: &mut EnvSpec| spec.action_form = Some(ActionForm { start: vec![2], ..ActionForm::default() });
     let error = known(shifted, &other).unwrap_err();
-    assert!(error.contains("choices from [-1], instead of") && error.ends_with("choices from [2]"), "{error}");
+    assert!(error.contains("discrete actions from [-1], instead of") && error.ends_with("actions from [2]"), "{error}");
     let turned = |spec: &mut EnvSpec| spec.observation.rotate_left(3);
     let error = known("Sample-v0?space=dict", &turned).unwrap_err();
     assert!(error.contains("seen (number 0 is `a[0]`)") && error.contains("seen (number 0 is `b[0]`)"), "{error}");
