@@ -180,7 +180,8 @@ if [[ ${1:-} = --help ]]; then
   exit
 fi
 for part in "$@"; do
-  [[ $part =~ ^(binary|npm|page|checksums|check|workflow)$ ]] || fail "there is no part '$part': scripts/release.sh --help"
+  [[ $part =~ ^(binary|npm|page|checksums|check|workflow)$ ]] ||
+    fail "there is no part '$part': scripts/release.sh --help"
 done
 if (($# == 0)); then
   rm -rf "$files"

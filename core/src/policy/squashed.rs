@@ -8,8 +8,8 @@ use crate::nn::{Init, Layout, Mlp, SliceId};
 use crate::tensor::Named;
 use crate::{Error, Result};
 
-/// A network from observations to means and deviations of a Gaussian. The tanh of a draw is the action: −1 is the lowest
-/// number that the environment takes, and 1 the highest.
+/// A network from observations to means and deviations of a Gaussian. The tanh of a draw is the action: −1 is the
+/// lowest number that the environment takes, and 1 the highest.
 ///
 /// Haarnoja et al. 2018, arXiv:1801.01290, appendix C; as garage's `TanhGaussianMLPPolicy`.
 #[derive(Clone, Debug)]
