@@ -149,7 +149,7 @@ def test_failures_have_the_message_of_the_command_line() -> None:
     for arguments, said in [
         (("pbo", "cartpole"), "unknown algorithm `pbo`"),
         (("ppo", "cartpol"), "unknown environment `cartpol`"),
-        (("dqn", "pendulum"), "vectors"),
+        (("dqn", "pendulum"), "continuous actions"),
     ]:
         with pytest.raises(quickstudy.Error, match=said) as caught:
             quickstudy.train(*arguments, out="run").wait()
