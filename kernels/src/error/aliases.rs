@@ -1,6 +1,7 @@
 //! Words of other libraries, for messages that answer them with the name here.
 
-/// Names of Stable-Baselines3, CleanRL, garage, Pyrado and RLlib with those that the same thing may have here.
+/// Names in other libraries (Stable-Baselines3, CleanRL, garage, ProMP, Pyrado, RLlib and others), each with the names
+/// here, the likeliest first. Values may have another meaning, which `docs/names.md` tells.
 pub const ALIASES: &[(&str, &[&str])] = &[
     ("activation_fn", &["activation"]),
     ("actor_lr", &["policy_learning_rate", "policy_lr", "learning_rate"]),
@@ -24,10 +25,8 @@ pub const ALIASES: &[(&str, &[&str])] = &[
     ("eval_freq", &["eval-every"]),
     ("exploration_final_eps", &["epsilon_final"]),
     ("exploration_initial_eps", &["epsilon_initial"]),
-    ("gae_coef", &["gae_lambda"]),
     ("hidden_size", &["units", "hidden"]),
     ("hidden_sizes", &["hidden"]),
-    ("inner_learning_rate", &["inner_lr"]),
     ("lam", &["gae_lambda"]),
     ("lambda", &["gae_lambda"]),
     ("load", &["resume"]),
@@ -37,23 +36,22 @@ pub const ALIASES: &[(&str, &[&str])] = &[
     ("lr_clip_range", &["clip_eps"]),
     ("meta_batch_size", &["meta_batch"]),
     ("minibatch_size", &["batch_size"]),
-    ("n_env", &["envs"]),
     ("n_envs", &["envs"]),
     ("n_epochs", &["epochs"]),
-    ("n_eval_episodes", &["eval-episodes"]),
+    ("n_eval_episodes", &["eval-episodes", "episodes"]),
     ("n_steps", &["horizon", "n_step"]),
     ("net_arch", &["hidden"]),
     ("normalize_advantage", &["normalise_advantages"]),
+    ("num_env", &["envs"]),
     ("num_envs", &["envs"]),
     ("num_epochs", &["epochs"]),
     ("num_minibatches", &["minibatches"]),
     ("num_steps", &["horizon"]),
     ("num_timesteps", &["steps"]),
-    ("polyak", &["tau"]),
     ("replay_size", &["memory_size"]),
     ("rollout_length", &["horizon"]),
     ("save_freq", &["save-every"]),
-    ("step_size", &["learning_rate"]),
+    ("step_size", &["max_kl", "learning_rate"]),
     ("timesteps", &["steps"]),
     ("total_timesteps", &["steps"]),
     ("update_epochs", &["epochs"]),

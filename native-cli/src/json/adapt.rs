@@ -100,7 +100,7 @@ pub(crate) struct Adapted {
     /// The policy
     #[serde(flatten)]
     pub policy: Trained,
-    /// True if measured actions were drawn, false if the most probable ones were taken
+    /// True if measured actions were drawn, false if deterministic ones were taken
     pub sampled: bool,
     /// Held-out tasks
     pub tasks: usize,

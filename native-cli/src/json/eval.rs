@@ -27,7 +27,7 @@ pub(crate) enum EvalLine {
         policy: Trained,
         /// Number of the particle that was chosen, from 0
         particle: Option<usize>,
-        /// True if actions were drawn, false if the most probable ones were taken
+        /// True if actions were drawn, false if deterministic ones were taken
         sampled: bool,
         /// Its episodes
         #[serde(flatten)]

@@ -19,12 +19,12 @@ pub(crate) struct TrainedPolicy {
     /// The particle that plays, if one was chosen.
     pub particle: Option<usize>,
     pub evaluator: Evaluator,
-    /// True if its actions are drawn, false if the most probable ones are taken.
+    /// True if its actions are drawn, false if deterministic ones are taken.
     pub sampled: bool,
 }
 
 impl TrainedPolicy {
-    /// Reads a policy. Its actions are drawn if that is asked for, or if it has no most probable ones.
+    /// Reads a policy. Its actions are drawn if that is asked for, or if it has no deterministic ones.
     pub(crate) fn load(device: &Device, path: &Path, stochastic: bool) -> Result<Self, Stop> {
         let evaluator = Evaluator::load_with(device, register::own(), &reading::read(path)?)
             .map_err(|error| Stop::from(error).about(path.display()))?;

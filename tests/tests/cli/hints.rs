@@ -114,7 +114,7 @@ fn advice_about_names_and_values_works() {
     assert!(!dir.join("runs").exists());
 }
 
-/// What other libraries call otherwise is a setting of an algorithm, or a flag of `train`.
+/// Each alias leads to a setting of an algorithm, or to a flag of `train`.
 #[test]
 fn words_of_other_libraries_lead_to_names_that_are_here() {
     let help = sandbox().run("train --help").out;

@@ -28,7 +28,7 @@ pub struct Viewer {
 }
 
 impl Viewer {
-    /// Makes a viewer of `count` environments at their first states, in which `policy` plays, by the most probable
+    /// Makes a viewer of `count` environments at their first states, in which `policy` plays, by the deterministic
     /// actions if `deterministic`.
     ///
     /// # Errors
