@@ -28,6 +28,7 @@
 //! ```
 
 mod ask;
+pub(crate) mod chains;
 mod context;
 mod cut;
 mod division;

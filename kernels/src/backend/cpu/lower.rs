@@ -6,19 +6,20 @@ use super::lowering::Lowering;
 use super::steps::{Carry, Lowered, LoweredStep, NodeStep, ScanStep};
 use super::tile::{self, Formed};
 use super::values::{Storage, ValueId, View};
-use crate::math::order::by_key;
-use crate::program::{Kernel, KernelSchedule, Plan, is_view};
+use crate::Result;
+use crate::program::chains::{Unit, Units};
+use crate::program::{Plan, is_view};
 use crate::tensor::graph::ROOT;
 use crate::tensor::op::Scan;
 use crate::tensor::{Graph, NodeId, Op};
-use crate::{Error, Result};
 
 /// Lower a program's schedule.
 pub fn lower(plan: &Plan, tiles: bool, threads: usize) -> Result<Lowered> {
-    let mut this = Lowering::new(&plan.graph, ROOT, FxHashMap::default(), tiles, threads);
     let outs: Vec<NodeId> = plan.results.iter().map(|r| r.0).collect();
+    let units = Units::new(&plan.graph, &outs);
+    let mut this = Lowering::new(&plan.graph, &units, ROOT, FxHashMap::default(), tiles, threads);
     this.replacing = plan.results.iter().flat_map(|(node, arg)| replacing(&plan.graph, *node, *arg)).collect();
-    this.schedule(&plan.schedule, &outs)?;
+    this.schedule(&outs)?;
     this.results(&plan.results)?;
     this.out.join_parts(&[]);
     this.out.join_squares(threads);
@@ -27,8 +28,8 @@ pub fn lower(plan: &Plan, tiles: bool, threads: usize) -> Result<Lowered> {
 }
 
 impl<'a> Lowering<'a> {
-    fn schedule(&mut self, schedule: &KernelSchedule, outs: &[NodeId]) -> Result<()> {
-        let kernels = &mut units(self.graph, schedule);
+    fn schedule(&mut self, outs: &[NodeId]) -> Result<()> {
+        let kernels = &mut self.units.of(self.scope).to_vec();
         self.users(kernels, outs);
         let mut done = vec![false; kernels.len()];
         if self.tiles {
@@ -56,7 +57,7 @@ impl<'a> Lowering<'a> {
 
     /// One kernel, node by node. `read` tells which kernels have read their operands by then.
     #[inline(never)]
-    fn kernel(&mut self, k: usize, kernel: &Kernel, read: &dyn Fn(usize) -> bool) -> Result<()> {
+    fn kernel(&mut self, k: usize, kernel: &Unit, read: &dyn Fn(usize) -> bool) -> Result<()> {
         if let Some(update) = self.updates.remove(&k) {
             return self.update(&update);
         }
@@ -66,13 +67,7 @@ impl<'a> Lowering<'a> {
             }
             match &self.graph.nodes[node as usize].op {
                 Op::Out(_) => {}
-                Op::Scan(scan) => {
-                    let body = kernel
-                        .body
-                        .as_deref()
-                        .ok_or_else(|| Error::Program(format!("the plan has no body for the scan of node {node}")))?;
-                    self.scan(node, scan, body)?;
-                }
+                Op::Scan(scan) => self.scan(node, scan)?,
                 _ => self.node(node, read)?,
             }
         }
@@ -122,7 +117,7 @@ impl<'a> Lowering<'a> {
 
     /// Note which kernels read which nodes, through views.
     #[inline(never)]
-    fn users(&mut self, kernels: &[Kernel], outs: &[NodeId]) {
+    fn users(&mut self, kernels: &[Unit], outs: &[NodeId]) {
         let mut users: FxHashMap<NodeId, Vec<usize>> = FxHashMap::default();
         let mut visit = |graph: &Graph, mut id: NodeId, user: usize| loop {
             let list = users.entry(id).or_default();
@@ -179,12 +174,12 @@ impl<'a> Lowering<'a> {
     }
 
     #[inline(never)]
-    fn scan(&mut self, id: NodeId, scan: &Scan, schedule: &KernelSchedule) -> Result<()> {
+    fn scan(&mut self, id: NodeId, scan: &Scan) -> Result<()> {
         let src = self.graph.nodes[id as usize].src.clone();
         let views: Vec<View> = src.iter().map(|s| self.view(*s)).collect::<Result<_>>()?;
         let n = scan.carries;
         let captured = src.iter().copied().zip(views.iter().cloned()).skip(n + scan.xs).collect();
-        let mut body = Lowering::new(self.graph, scan.body.scope, captured, self.tiles, self.threads);
+        let mut body = Lowering::new(self.graph, self.units, scan.body.scope, captured, self.tiles, self.threads);
         let params: Vec<ValueId> = scan
             .body
             .params
@@ -196,7 +191,7 @@ impl<'a> Lowering<'a> {
             })
             .collect();
         body.carried = params[1..1 + n].to_vec();
-        body.schedule(schedule, &scan.body.outs)?;
+        body.schedule(&scan.body.outs)?;
         let outs: Vec<View> = scan.body.outs.iter().map(|o| body.view(*o)).collect::<Result<_>>()?;
         let read: Vec<ValueId> = outs.iter().map(|view| view.value).collect();
         body.out.join_parts(&read);
@@ -238,27 +233,6 @@ impl<'a> Lowering<'a> {
         self.out.steps.push(LoweredStep::Scan(Box::new(step)));
         Ok(())
     }
-}
-
-/// A schedule's nodes one by one, in the order of the trace: tiles are formed of nodes, not of kernels. Values have
-/// memory of their own and arguments are written at the end, so any order in which operands come first will do.
-#[inline(never)]
-fn units(graph: &Graph, schedule: &KernelSchedule) -> Vec<Kernel> {
-    let mut units: Vec<Kernel> = Vec::new();
-    for kernel in &schedule.kernels {
-        for id in kernel.nodes.iter().filter(|id| !matches!(graph.nodes[**id as usize].op, Op::Out(_))) {
-            let (reads, writes) = (Vec::new(), Vec::new());
-            let out = |o: &&NodeId| graph.nodes[**o as usize].src == [*id];
-            let outs = kernel.nodes.iter().filter(|o| matches!(graph.nodes[**o as usize].op, Op::Out(_))).filter(out);
-            let nodes = std::iter::once(id).chain(outs).copied().collect();
-            let space = graph.nodes[*id as usize].shape.clone();
-            let body = kernel.body.clone();
-            units.push(Kernel { kind: kernel.kind, space, nodes, operands: None, reads, writes, body });
-        }
-    }
-    let mut units = by_key(units, &|unit| u64::from(unit.nodes[0]));
-    units.dedup_by_key(|u| u.nodes[0]);
-    units
 }
 
 /// The stores that lead from the state of argument `arg` to its new value `node`, or to the first value of a

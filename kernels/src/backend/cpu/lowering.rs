@@ -6,6 +6,7 @@ use super::layout::{Access, access};
 use super::steps::{Lowered, LoweredStep};
 use super::updates::Updates;
 use super::values::{NO_NODE, Storage, ValueId, View};
+use crate::program::chains::Units;
 use crate::program::is_view;
 use crate::tensor::graph::ROOT;
 use crate::tensor::op::Body;
@@ -16,6 +17,8 @@ use crate::{Error, Result};
 pub struct Lowering<'a> {
     /// The traced expressions.
     pub graph: &'a Graph,
+    /// The nodes of each scope.
+    pub(super) units: &'a Units,
     pub(super) scope: u32,
     pub(super) tiles: bool,
     /// True where a call loops, such as the step of a body: a row of it takes as long as thousands of products, so that
@@ -49,6 +52,7 @@ fn calls_loop(graph: &Graph) -> bool {
 impl<'a> Lowering<'a> {
     pub(super) fn new(
         graph: &'a Graph,
+        units: &'a Units,
         scope: u32,
         captured: FxHashMap<NodeId, View>,
         tiles: bool,
@@ -56,6 +60,7 @@ impl<'a> Lowering<'a> {
     ) -> Self {
         Lowering {
             graph,
+            units,
             scope,
             tiles,
             calls_loop: calls_loop(graph),

@@ -10,7 +10,8 @@ use super::build::{Builder, Loc};
 use super::domain::{Domain, Lead};
 use super::registers::assign;
 use super::{Instr, Major, Opnd, Table, Terminal, Tile};
-use crate::program::{Kernel, is_view};
+use crate::program::chains::Unit;
+use crate::program::is_view;
 use crate::tensor::{NodeId, Op};
 
 /// Results of a product that are computed before what follows is done with them: 12 KiB, a fraction of a first-level
@@ -30,7 +31,7 @@ pub enum Formed {
 ///
 /// Kernels that do not fit are left for later if what follows does not need them. So are kernels of the same rows that
 /// only a later group needs: their rows would have to be written to memory and read again.
-pub fn form(low: &mut Lowering<'_>, kernels: &[Kernel], done: &[bool], first: usize, others_first: bool) -> Formed {
+pub fn form(low: &mut Lowering<'_>, kernels: &[Unit], done: &[bool], first: usize, others_first: bool) -> Formed {
     if low.updates.contains_key(&first) {
         return Formed::Alone(first);
     }
@@ -94,7 +95,7 @@ enum NextPart {
 fn phase(
     low: &Lowering<'_>,
     builder: &Builder,
-    kernels: &[Kernel],
+    kernels: &[Unit],
     done: &[bool],
     taken: &[usize],
     others_first: bool,
@@ -200,7 +201,7 @@ fn discard(low: &mut Lowering<'_>, builder: Builder) {
 }
 
 #[inline(never)]
-fn candidates(low: &Lowering<'_>, kernel: &Kernel) -> Vec<Domain> {
+fn candidates(low: &Lowering<'_>, kernel: &Unit) -> Vec<Domain> {
     let graph = low.graph;
     let Some(&id) = kernel.nodes.iter().find(|n| !matches!(graph.nodes[**n as usize].op, Op::Out(_))) else {
         return Vec::new();
@@ -238,7 +239,7 @@ fn candidates(low: &Lowering<'_>, kernel: &Kernel) -> Vec<Domain> {
 #[inline(never)]
 fn gather(
     low: &mut Lowering<'_>,
-    kernels: &[Kernel],
+    kernels: &[Unit],
     done: &[bool],
     first: usize,
     domain: Domain,
@@ -250,7 +251,7 @@ fn gather(
             continue;
         }
         let mark = builder.mark();
-        match builder.kernel(low, &kernel.nodes, kernel.body.as_deref()) {
+        match builder.kernel(low, &kernel.nodes) {
             Ok(()) => taken.push(k),
             Err(_) => {
                 builder.rollback(low, mark, &kernel.nodes);
@@ -264,7 +265,7 @@ fn gather(
 }
 
 #[inline(never)]
-fn commit(low: &mut Lowering<'_>, mut builder: Builder, kernels: &[Kernel], taken: &[usize]) {
+fn commit(low: &mut Lowering<'_>, mut builder: Builder, kernels: &[Unit], taken: &[usize]) {
     let members: FxHashSet<usize> = taken.iter().copied().collect();
     let mut nodes: Vec<NodeId> = taken.iter().flat_map(|k| kernels[*k].nodes.iter().copied()).collect();
     nodes.sort_unstable();

@@ -13,7 +13,8 @@ use super::super::steps::LoweredStep;
 use super::super::updates::{FoundStep, SharedNumber, Updates};
 use super::{Instr, Mem, Opnd, Table, Tile, Update};
 use crate::Result;
-use crate::program::{Kernel, is_leaf, is_view};
+use crate::program::chains::Unit;
+use crate::program::{is_leaf, is_view};
 use crate::tensor::op::{Binary, Unary};
 use crate::tensor::{DType, Graph, NodeId, Op};
 
@@ -25,7 +26,7 @@ const WORK: usize = 16;
 
 /// Find the steps among kernels of one node each. What only a step needs is taken from its kernel, which is then done;
 /// the results are in the kernel at whose turn the step is made.
-pub fn find(low: &Lowering<'_>, kernels: &mut [Kernel], done: &mut [bool]) -> Updates {
+pub fn find(low: &Lowering<'_>, kernels: &mut [Unit], done: &mut [bool]) -> Updates {
     let ids: Vec<NodeId> = kernels.iter().map(|kernel| kernel.nodes[0]).collect();
     let units: FxHashMap<NodeId, usize> = ids.iter().enumerate().map(|(k, id)| (*id, k)).collect();
     let mut updates = Updates::default();

@@ -6,13 +6,12 @@ use super::super::lowering::Lowering;
 use super::build::{Builder, Fit, Loc, Stacked, Unfit};
 use super::domain::Lead;
 use super::{Instr, MOST_OF_CALL, Opnd, Reg, Table, TileLoop};
-use crate::program::KernelSchedule;
 use crate::tensor::op::Scan;
 use crate::tensor::{Graph, NodeId, Op};
 
 impl Builder {
     /// Add the nodes of a kernel.
-    pub fn kernel(&mut self, low: &mut Lowering<'_>, nodes: &[NodeId], body: Option<&KernelSchedule>) -> Fit<()> {
+    pub fn kernel(&mut self, low: &mut Lowering<'_>, nodes: &[NodeId]) -> Fit<()> {
         for &id in nodes {
             if self.map.contains_key(&id) || low.is_kept(id) {
                 continue;
@@ -20,7 +19,7 @@ impl Builder {
             let graph = low.graph;
             match &graph.nodes[id as usize].op {
                 Op::Out(_) => {}
-                Op::Scan(scan) => self.scan(low, id, scan, body.ok_or(Unfit)?)?,
+                Op::Scan(scan) => self.scan(low, id, scan)?,
                 Op::Call(_) => self.call(low, id)?,
                 _ => self.node(low, id)?,
             }
@@ -29,7 +28,7 @@ impl Builder {
     }
 
     #[inline(never)]
-    fn scan(&mut self, low: &mut Lowering<'_>, id: NodeId, scan: &Scan, schedule: &KernelSchedule) -> Fit<()> {
+    fn scan(&mut self, low: &mut Lowering<'_>, id: NodeId, scan: &Scan) -> Fit<()> {
         if self.domain.flat {
             return Err(Unfit);
         }
@@ -62,7 +61,7 @@ impl Builder {
         self.deepest = self.deepest.max(self.depth);
         let times = self.times;
         self.times = times.saturating_mul(scan.len);
-        let inside = self.inside(low, id, scan, schedule, &carries);
+        let inside = self.inside(low, id, scan, &carries);
         if inside.is_err() {
             self.nested.clear();
         }
@@ -99,14 +98,7 @@ impl Builder {
 
     /// The body of a loop; returns the new carries.
     #[inline(never)]
-    fn inside(
-        &mut self,
-        low: &mut Lowering<'_>,
-        id: NodeId,
-        scan: &Scan,
-        schedule: &KernelSchedule,
-        carries: &[(Reg, Opnd)],
-    ) -> Fit<Vec<Opnd>> {
+    fn inside(&mut self, low: &mut Lowering<'_>, id: NodeId, scan: &Scan, carries: &[(Reg, Opnd)]) -> Fit<Vec<Opnd>> {
         let outs = low.outs_of(id, scan.body.outs.len());
         let mut stores = Vec::new();
         for (out, inner) in outs.iter().zip(&scan.body.outs).skip(scan.carries) {
@@ -125,8 +117,8 @@ impl Builder {
             }
         }
         let others = self.nested.len() - (outs.len() - scan.carries - stores.len());
-        for kernel in &schedule.kernels {
-            self.kernel(low, &kernel.nodes, kernel.body.as_deref())?;
+        for unit in low.units.of(scan.body.scope) {
+            self.kernel(low, &unit.nodes)?;
         }
         if self.nested.len() > others {
             return Err(Unfit); // No loop has written it.
