@@ -12,6 +12,8 @@ pub struct GpuOptions {
     /// Share the operands of large products in workgroup memory; none for doing so where it is faster, on all but
     /// software adapters.
     pub tiled: Option<bool>,
+    /// Join small dispatches that follow each other; by default, do.
+    pub runs: Option<bool>,
 }
 
 /// An adapter, for people.

@@ -22,6 +22,7 @@ use crate::read::Read;
 pub struct Gpu {
     context: Rc<Context>,
     tiled: bool,
+    runs: bool,
 }
 
 impl Gpu {
@@ -32,7 +33,8 @@ impl Gpu {
     pub async fn open(options: &GpuOptions) -> Result<Gpu> {
         let context = Context::new(options).await?;
         let tiled = options.tiled.unwrap_or(!context.info.software);
-        Ok(Gpu { context, tiled })
+        let runs = options.runs.unwrap_or(true);
+        Ok(Gpu { context, tiled, runs })
     }
 
     /// Opens a GPU as a [`Device`].
@@ -82,7 +84,8 @@ impl Gpu {
         let trips =
             if self.context.info.software { KernelLimits::SOFTWARE_TRIPS } else { KernelLimits::default().trips };
         let words = (self.context.room() / 4) as usize;
-        KernelLimits { bindings, words, trips, tiled: self.tiled }
+        let workgroup_bytes = self.context.limits.max_compute_workgroup_storage_size as usize;
+        KernelLimits { bindings, words, trips, workgroup_bytes, tiled: self.tiled, runs: self.runs }
     }
 
     /// The GPU's name, driver and limits.

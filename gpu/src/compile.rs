@@ -4,13 +4,14 @@ mod bind;
 mod loops;
 mod number;
 mod pack;
+mod runs;
 mod spot;
 
 use quickstudy_kernels::program::{Kernel, KernelSchedule, Kind, Plan};
 use quickstudy_kernels::{Error, Result};
 
 use crate::limits::KernelLimits;
-use crate::wgsl::{self, Pass, Shader};
+use crate::wgsl::{self, Body, Part, Pass, Shader};
 use bind::{Bindings, Frame};
 pub(crate) use number::Number;
 use pack::Packs;
@@ -24,10 +25,25 @@ pub(crate) struct Dispatch {
     pub homes: Vec<Home>,
     /// Tells which of these are written.
     pub written: Vec<bool>,
-    /// The shader.
-    pub shader: Shader,
+    /// The kernels that it runs: one, or several small ones in turn.
+    pub parts: Vec<Part>,
     /// Words that it writes.
     pub moved: usize,
+}
+
+impl Dispatch {
+    /// A kernel's dispatch. `homes` are the buffers of the body's numbers.
+    fn new(body: Body, homes: &[Home], moved: usize) -> Dispatch {
+        let bindings = body.bindings();
+        let (homes, written) = bindings.iter().map(|(k, written)| (homes[*k], *written)).unzip();
+        let bindings = bindings.iter().enumerate().map(|(binding, (k, _))| (*k, binding)).collect();
+        Dispatch { homes, written, parts: vec![Part { body, bindings }], moved }
+    }
+
+    /// The shader that it runs, of a kernel of that plan.
+    pub fn shader(&self, plan: &Plan) -> Shader {
+        wgsl::shader(&plan.graph, &self.parts, &self.written, plan.scalars.len())
+    }
 }
 
 /// A step of a run.
@@ -93,7 +109,7 @@ pub(crate) fn compile(plan: &Plan, limits: KernelLimits) -> Result<Compiled> {
         // Which loops want fewer buffers shows while they are compiled; what is packed for them is elsewhere then.
         let (compiled, wishes) = compile_with(plan, limits, &packs);
         if !packs.grant(&wishes, limits.words) {
-            return compiled;
+            return compiled.map(|compiled| if limits.runs { runs::join(compiled, limits) } else { compiled });
         }
     }
 }
@@ -115,14 +131,16 @@ fn compile_with(plan: &Plan, limits: KernelLimits, packs: &Packs) -> (Result<Com
 pub fn shaders(plan: &Plan, limits: KernelLimits) -> Result<Vec<String>> {
     let mut texts: Vec<String> = Vec::new();
     for dispatch in compile(plan, limits)?.dispatches {
-        if !texts.contains(&dispatch.shader.text) {
-            texts.push(dispatch.shader.text);
+        let text = dispatch.shader(plan).text;
+        if !texts.contains(&text) {
+            texts.push(text);
         }
     }
     Ok(texts)
 }
 
-/// Number of dispatches of each kernel of a plan, those of loops at each step.
+/// Number of dispatches of each kernel of a plan, those of loops at each step. A dispatch that runs several kernels
+/// counts for the first of them.
 ///
 /// # Errors
 /// If a kernel binds more buffers than it may.
@@ -130,6 +148,9 @@ pub fn dispatches(plan: &Plan, limits: KernelLimits) -> Result<Vec<usize>> {
     let of = |steps: &Vec<Step>| steps.iter().map(|step| step.dispatches(&mut Vec::new())).sum();
     Ok(compile(plan, limits)?.steps.iter().map(of).collect())
 }
+
+/// Words of a value that shares a buffer with others at most.
+const SMALL: usize = 16_384;
 
 struct Compiler<'a> {
     plan: &'a Plan,
@@ -155,12 +176,19 @@ fn distinct(writes: &[Write], more: Spot) -> usize {
 }
 
 impl Compiler<'_> {
-    /// Memory of the program's own.
+    /// Memory of the program's own: a buffer, or a part of the first one, which small values share, so that kernels
+    /// which run in turn bind few buffers.
     fn own(&mut self, key: Key, len: usize) -> Spot {
-        self.packs.find(key).unwrap_or_else(|| {
-            self.compiled.own.push(len);
-            Spot { home: Home::Own(self.compiled.own.len() - 1), first: 0, key: Some((key, len)) }
-        })
+        if let Some(spot) = self.packs.find(key) {
+            return spot;
+        }
+        let first = self.compiled.own[0].next_multiple_of(4);
+        if len <= SMALL && first + len <= self.limits.words {
+            self.compiled.own[0] = first + len;
+            return Spot { home: Home::Own(0), first, key: None };
+        }
+        self.compiled.own.push(len);
+        Spot { home: Home::Own(self.compiled.own.len() - 1), first: 0, key: Some((key, len)) }
     }
 
     fn slots(&mut self, schedule: &KernelSchedule) -> Vec<Spot> {
@@ -228,16 +256,17 @@ impl Compiler<'_> {
         bindings.write(writes);
         let Bindings { mut homes, memory, .. } = bindings;
         let graph = &self.plan.graph;
-        let (passes, scratch) = wgsl::passes(graph, kernel, &memory, self.plan.scalars.len(), self.limits)?;
+        let (passes, scratch) = wgsl::passes(graph, kernel, &memory, self.limits)?;
         if scratch > 0 {
             homes.push(self.scratch(scratch));
         }
         for pass in passes {
-            if pass.bindings.len() > self.limits.bindings {
+            let bound = pass.body.bindings().len();
+            if bound > self.limits.bindings {
                 let names: Vec<_> = kernel.nodes.iter().map(|id| graph.nodes[*id as usize].op.name()).collect();
                 return Err(Error::Device(format!(
                     "a kernel binds {} buffers, and this GPU allows {}: {}",
-                    pass.bindings.len(),
+                    bound,
                     self.limits.bindings,
                     names.join(", ")
                 )));
@@ -248,8 +277,7 @@ impl Compiler<'_> {
     }
 
     fn dispatch(&mut self, pass: Pass, homes: &[Home]) -> Step {
-        let (homes, written) = pass.bindings.iter().map(|(k, written)| (homes[*k], *written)).unzip();
-        self.compiled.dispatches.push(Dispatch { homes, written, shader: pass.shader, moved: pass.moved });
+        self.compiled.dispatches.push(Dispatch::new(pass.body, homes, pass.moved));
         Step::Run(self.compiled.dispatches.len() - 1)
     }
 

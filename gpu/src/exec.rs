@@ -12,6 +12,7 @@ use crate::compile::{Compiled, Home, Step};
 use crate::context::{Context, STRIDE};
 use crate::large;
 use crate::pace::Pace;
+use crate::wgsl::Shader;
 
 /// Sets of arguments whose bind groups are kept, per dispatch.
 const KEPT: usize = 16;
@@ -58,14 +59,14 @@ impl GpuExecutable {
             mapped_at_creation: false,
         });
         let steps = context.steps(compiled.longest)?;
-        let most = compiled.dispatches.iter().map(|d| d.shader.levels).max().unwrap_or(0);
+        let shaders: Vec<Shader> = compiled.dispatches.iter().map(|dispatch| dispatch.shader(plan)).collect();
+        let most = shaders.iter().map(|shader| shader.levels).max().unwrap_or(0);
         let uniforms = (0..=most).map(|levels| uniforms(context, levels, &scalars, &steps)).collect();
         let mut ready = Vec::with_capacity(compiled.dispatches.len());
-        for dispatch in compiled.dispatches {
+        for (dispatch, shader) in compiled.dispatches.into_iter().zip(shaders) {
             let layout = context.storage_layout(&dispatch.written);
-            let levels = dispatch.shader.levels;
-            let pipeline = context.pipeline(&dispatch.shader.text, &layout, levels)?;
-            let groups = dispatch.shader.groups;
+            let Shader { text, groups, levels } = shader;
+            let pipeline = context.pipeline(&text, &layout, levels)?;
             ready.push(Ready {
                 pipeline,
                 layout,

@@ -38,15 +38,19 @@ pub struct KernelLimits {
     /// long products and sums in more slices, and what cannot be divided is an error: some drivers end longer
     /// loops without a word (Mesa's after 65,535).
     pub trips: usize,
+    /// Bytes of workgroup memory that it may take.
+    pub workgroup_bytes: usize,
     /// Share the operands of large products in workgroup memory. Where workgroups run on a processor, their barriers
     /// cost more than that saves.
     pub tiled: bool,
+    /// Join small dispatches that follow each other.
+    pub runs: bool,
 }
 
 impl Default for KernelLimits {
     /// WebGPU's default, and what a graphics card does within some milliseconds.
     fn default() -> Self {
-        KernelLimits { bindings: 8, words: 1 << 25, trips: 1 << 22, tiled: true }
+        KernelLimits { bindings: 8, words: 1 << 25, trips: 1 << 22, workgroup_bytes: 16_384, tiled: true, runs: true }
     }
 }
 

@@ -2,35 +2,42 @@
 //!
 //! `emit` writes an element of a value as statements; `contract`, `moves` and `scalar` hold its operations, and
 //! `results` stores it. On these stand this file (an invocation per element, or per row of a call), `rowwise` (loops),
-//! `reduce` (long sums: a workgroup per result), `matmul` (a 4×4 block per invocation), `tiled` (large products; not on
-//! software adapters, whose barriers are slow) and `split`. Storage is declared as u32 and bitcast, because slots hold
+//! `reduce` (long sums: a workgroup per result), `matmul` (a 4×4 block per invocation), `tiled` (large products) and
+//! `lanes` (narrow ones; neither on software adapters, whose barriers are slow), and `split`. A `module` runs the `body`
+//! of one kernel, or of several small ones in turn. Storage is declared as u32 and bitcast, because slots hold
 //! either type. Numbers that a shader compiler may refuse as constants (infinities, NaN, subnormals) are combined with
 //! a run-time zero.
 
+mod body;
 mod contract;
 mod emit;
 mod index;
 mod inner_loop;
+mod lanes;
 mod matmul;
 mod memory;
+mod module;
 mod moves;
+mod places;
 mod reduce;
 mod results;
 mod rowwise;
 mod scalar;
 mod split;
+mod stretch;
 mod tiled;
-
-use std::fmt::Write;
 
 use quickstudy_kernels::program::{Kernel, Kind};
 use quickstudy_kernels::tensor::{Graph, NodeId, Op};
-use quickstudy_kernels::{DType, Error, Result};
+use quickstudy_kernels::{Error, Result};
 
-use emit::{Emitter, Uses};
+pub(crate) use body::{Body, Shared};
+use emit::Emitter;
 use index::Ix;
 pub(crate) use memory::{Leaf, Memory, Words};
-use results::{Code, DIMENSION, GROUP, results, write};
+pub(crate) use module::{Part, shader, shared};
+pub(crate) use results::GROUP;
+use results::{results, write};
 pub(crate) use rowwise::RowLoop;
 
 use crate::limits::KernelLimits;
@@ -49,11 +56,8 @@ pub(crate) struct Shader {
 /// One dispatch of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pass {
-    /// The shader that runs.
-    pub shader: Shader,
-    /// The buffers that it binds, and whether it writes them: numbers as in [`Memory`]; the one after the last is the
-    /// scratch buffer.
-    pub bindings: Vec<(usize, bool)>,
+    /// The code. Its buffers have the numbers that [`Memory`] gives them; the one after the last is the scratch buffer.
+    pub body: Body,
     /// Words that it writes.
     pub moved: usize,
 }
@@ -66,7 +70,6 @@ pub(crate) fn passes(
     graph: &Graph,
     kernel: &Kernel,
     memory: &Memory,
-    scalars: usize,
     limits: KernelLimits,
 ) -> Result<(Vec<Pass>, usize)> {
     let new = || Emitter::new(graph, memory.leaves.clone(), &kernel.nodes);
@@ -74,7 +77,7 @@ pub(crate) fn passes(
     let product = kernel.nodes.iter().copied().find(|id| matches!(graph.nodes[*id as usize].op, Op::MatMul { .. }));
     let mut slices = 1;
     let mut heads = Vec::new();
-    let code = match (kernel.kind, product) {
+    let groups = match (kernel.kind, product) {
         (Kind::Reduce, _) if reduce::by_groups(graph, kernel, &emitter) => {
             let of = reduce::ReduceWork::of(&emitter, kernel, limits);
             (slices, heads) = (of.slices, of.heads.clone());
@@ -85,6 +88,7 @@ pub(crate) fn passes(
             (slices, heads) = (of.slices, vec![product]);
             match of.tile {
                 Some(tile) => tiled::emit(&mut emitter, kernel, memory, &of, tile),
+                None if of.lanes > 1 => lanes::emit(&mut emitter, kernel, memory, &of),
                 None => matmul::emit(&mut emitter, kernel, memory, &of),
             }
         }
@@ -92,14 +96,14 @@ pub(crate) fn passes(
     };
     ends(&emitter, limits)?;
     let moved = memory.writes.iter().map(|w| written(graph, kernel, w.0)).sum();
-    let first = pass(emitter, code, scalars, moved)?;
+    let first = Pass { body: emitter.body(GROUP, groups)?, moved };
     if slices == 1 {
         return Ok((vec![first], 0));
     }
     let mut emitter = new();
-    let code = split::emit(&mut emitter, kernel, memory, &heads, slices);
+    let groups = split::emit(&mut emitter, kernel, memory, &heads, slices);
     ends(&emitter, limits)?;
-    let second = pass(emitter, code, scalars, moved)?;
+    let second = Pass { body: emitter.body(GROUP, groups)?, moved };
     let results: usize = kernel.space.iter().product();
     let scratch = heads.len().checked_mul(slices * results);
     let scratch = scratch.ok_or_else(|| Error::Device("a sum is too long".to_owned()))?;
@@ -121,129 +125,31 @@ fn written(graph: &Graph, kernel: &Kernel, id: NodeId) -> usize {
 
 /// Checks that an invocation makes no more iterations than it may.
 fn ends(emitter: &Emitter<'_>, limits: KernelLimits) -> Result<()> {
-    if emitter.trips <= limits.trips {
+    if emitter.trips() <= limits.trips {
         return Ok(());
     }
     Err(Error::Device(format!(
         "a kernel's invocations make {} iterations of loops, and this GPU allows {}; reduce one axis after the other",
-        emitter.trips, limits.trips
+        emitter.trips(),
+        limits.trips
     )))
 }
 
-/// A module around code.
-fn pass(emitter: Emitter<'_>, (body, groups): Code, scalars: usize, moved: usize) -> Result<Pass> {
-    let graph = emitter.graph;
-    let (text, uses) = emitter.finish()?;
-    let all = uses.read.union(&uses.written);
-    let bindings: Vec<(usize, bool)> = all.map(|k| (*k, uses.written.contains(k))).collect();
-    let text = assemble(graph, &uses, &bindings, scalars, &body, &text, GROUP);
-    Ok(Pass { shader: Shader { text, groups: spread(groups), levels: uses.levels }, bindings, moved })
-}
-
-/// A module: bindings, functions, more declarations, and `main` with its statements.
-fn assemble(
-    graph: &Graph,
-    uses: &Uses,
-    bindings: &[(usize, bool)],
-    scalars: usize,
-    declarations: &str,
-    body: &str,
-    size: usize,
-) -> String {
-    let mut module = String::new();
-    header(&mut module, graph, uses, bindings, scalars);
-    module.push_str(declarations);
-    _ = writeln!(
-        module,
-        "@compute @workgroup_size({size})\nfn main(@builtin(workgroup_id) group: vec3<u32>, \
-         @builtin(local_invocation_index) local: u32, @builtin(num_workgroups) count: vec3<u32>) {{"
-    );
-    module.push_str(body);
-    module.push_str("}\n");
-    module
-}
-
-/// Arranges so many workgroups, in two dimensions where one is too short.
-fn spread(groups: usize) -> [u32; 3] {
-    let y = groups.div_ceil(DIMENSION);
-    [groups.div_ceil(y) as u32, y as u32, 1]
-}
-
-/// Bindings, constants and the functions that are used.
-fn header(module: &mut String, graph: &Graph, uses: &Uses, bindings: &[(usize, bool)], scalars: usize) {
-    for (i, (k, written)) in bindings.iter().enumerate() {
-        let access = if *written { "read_write" } else { "read" };
-        _ = writeln!(module, "@group(1) @binding({i}) var<storage, {access}> b{k}: array<u32>;");
-    }
-    let words = 1 + scalars.div_ceil(4);
-    _ = writeln!(module, "@group(0) @binding(0) var<uniform> words: array<vec4<u32>, {words}>;");
-    for level in 0..uses.levels {
-        _ = writeln!(module, "@group(0) @binding({}) var<uniform> step{level}: vec4<u32>;", level + 1);
-    }
-    for (k, id) in uses.literals.iter().enumerate() {
-        let node = &graph.nodes[*id as usize];
-        if let Op::Literal(values) = &node.op {
-            let word = |v: &u64| match node.dtype {
-                DType::F32 => (f64::from_bits(*v) as f32).to_bits(),
-                DType::U32 => *v as u32,
-            };
-            let list = values.iter().map(|v| format!("{:#x}u", word(v))).collect::<Vec<_>>().join(", ");
-            let n = values.len();
-            _ = writeln!(module, "var<private> literal{k}: array<u32, {n}> = array<u32, {n}>({list});");
-        }
-    }
-    module.push_str(include_str!("wgsl/library.wgsl"));
-    for n in &uses.permutations {
-        permutation(module, *n);
-    }
-}
-
-/// The keyed permutation of `0..n`, as `quickstudy_kernels::rng::Permutation`.
-fn permutation(module: &mut String, n: u32) {
-    let bits = u32::BITS - (n - 1).leading_zeros();
-    let low = bits / 2;
-    let (low_mask, high_mask) = ((1u32 << low) - 1, (1u32 << (bits - low)) - 1);
-    let mask = high_mask << low | low_mask;
-    let last = n - 1;
-    _ = writeln!(
-        module,
-        "fn network{n}(x0: u32, w: vec2<u32>) -> u32 {{
-  let x = (x0 + w.x) & {mask}u;
-  var l = x >> {low}u;
-  var r = x & {low_mask}u;
-  for (var j = 0u; j < 8u; j += 2u) {{
-    l ^= mixed(r ^ mixed(w.x + j * 0x9e3779b9u)) & {high_mask}u;
-    r ^= mixed(l ^ mixed(w.y + (j + 1u) * 0x9e3779b9u)) & {low_mask}u;
-  }}
-  return (l << {low}u) | r;
-}}
-fn permute{n}(index: u32, k0: u32, k1: u32) -> u32 {{
-  let w = threefry(k0, k1, 0u, 0xfffffffeu);
-  var x = network{n}(min(index, {last}u), w);
-  // Walks on a cycle of the network, which leads back inside.
-  while (x >= {n}u) {{
-    x = network{n}(x, w);
-  }}
-  return x;
-}}"
-    );
-}
-
 /// One invocation per element of the kernel's space; of calls, per row.
-fn map(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory) -> Code {
+fn map(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory) -> usize {
     let space: usize = kernel.space.iter().product();
     emitter.line(&format!("let item = (group.x + group.y * count.x) * {GROUP}u + local;"));
-    emitter.line(&format!("if (item >= {space}u) {{ return; }}"));
+    emitter.guard(format!("item < {space}u"));
     let item = if space == 1 { Ix::Known(0) } else { Ix::var("item") };
     results(emitter, kernel, memory, &item);
-    (String::new(), space.div_ceil(GROUP))
+    space.div_ceil(GROUP)
 }
 
 /// One dispatch that copies values of any shapes to where the writes say.
 ///
 /// # Errors
 /// If one of them is not in memory.
-pub(crate) fn copies(graph: &Graph, memory: &Memory, scalars: usize) -> Result<Pass> {
+pub(crate) fn copies(graph: &Graph, memory: &Memory) -> Result<Pass> {
     let len = |node: NodeId| graph.nodes[node as usize].len();
     let most = memory.writes.iter().map(|w| len(w.0)).max().unwrap_or(0);
     let mut emitter = Emitter::new(graph, memory.leaves.clone(), &[]);
@@ -257,5 +163,5 @@ pub(crate) fn copies(graph: &Graph, memory: &Memory, scalars: usize) -> Result<P
         });
     }
     let moved = memory.writes.iter().map(|w| len(w.0)).sum();
-    pass(emitter, (String::new(), most.div_ceil(GROUP)), scalars, moved)
+    Ok(Pass { body: emitter.body(GROUP, most.div_ceil(GROUP))?, moved })
 }

@@ -144,7 +144,7 @@ impl Compiler<'_> {
 
     fn copies(&mut self, bindings: &Bindings, steps: &mut Vec<Step>) -> Result<()> {
         if !bindings.memory.writes.is_empty() {
-            let pass = wgsl::copies(&self.plan.graph, &bindings.memory, self.plan.scalars.len())?;
+            let pass = wgsl::copies(&self.plan.graph, &bindings.memory)?;
             steps.push(self.dispatch(pass, &bindings.homes));
         }
         Ok(())
@@ -194,10 +194,9 @@ impl Compiler<'_> {
         let carry_words = carries.iter().enumerate().map(of_carry).collect();
         let row_words = rows.iter().map(|spot| spot.map(|spot| bindings.words_written(spot))).collect();
         let Bindings { homes, spots, memory } = bindings;
-        let written = memory.written.clone();
         let row_loop =
             RowLoop { graph, node, scan, body, level: frame.level, memory, carries: carry_words, rows: row_words };
-        let (shader, parts) = row_loop.shader(self.plan.scalars.len(), self.limits.trips).ok()?;
+        let (loop_body, parts) = row_loop.body(self.limits.trips).ok()?;
         if homes.len() > self.limits.bindings {
             self.wish(of, &spots, carries, rows);
             return None;
@@ -211,7 +210,7 @@ impl Compiler<'_> {
             };
             moved += times * graph.nodes[*out as usize].len();
         }
-        self.compiled.dispatches.push(super::Dispatch { homes, written, shader, moved });
+        self.compiled.dispatches.push(super::Dispatch::new(loop_body, &homes, moved));
         let run = Step::Run(self.compiled.dispatches.len() - 1);
         self.compiled.longest = self.compiled.longest.max(parts);
         let step =
@@ -235,7 +234,8 @@ impl Compiler<'_> {
         let own: Vec<(Key, usize)> = spots.iter().filter_map(|spot| spot.key).collect();
         // Buffers that stay, and one for what is packed.
         let count = |without: &[(Key, usize, Spot)]| {
-            let stay = spots.iter().filter(|s| s.key.is_none() && !without.iter().any(|w| w.2 == **s));
+            let packed = |s: &&Spot| s.home == Home::Own(0) || s.key.is_some() || without.iter().any(|w| w.2 == **s);
+            let stay = spots.iter().filter(|s| !packed(s));
             let mut homes: Vec<Home> = stay.map(|s| s.home).collect();
             homes.sort_unstable();
             homes.dedup();

@@ -1,17 +1,24 @@
-//! Values that share a buffer, because a loop in one kernel touches more of them than it may bind.
+//! Values that share a buffer, because a loop in one kernel touches more of them than it may bind. The first of these
+//! buffers also has the small values of a program.
 
 use std::collections::HashMap;
 
 use super::spot::{Home, Key, Spot};
 
 /// Which values share a buffer: the program's own first buffers.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Packs {
     /// Pack and first word in it.
     of: HashMap<Key, [usize; 2]>,
     lens: Vec<usize>,
     /// The wishes, in their order.
     wished: Vec<(Key, usize)>,
+}
+
+impl Default for Packs {
+    fn default() -> Packs {
+        Packs { of: HashMap::new(), lens: vec![0], wished: Vec::new() }
+    }
 }
 
 impl Packs {

@@ -7,6 +7,15 @@ use quickstudy_kernels::tensor::{NodeId, Op};
 use super::emit::Emitter;
 use super::index::Ix;
 
+/// Sums that the terms of a product go to in turn, so that no addition waits for the one before.
+const SUMS: usize = 4;
+/// Terms of a product that are written out at most.
+const WHOLE: usize = 64;
+/// Terms in one turn of a loop where there are more.
+const STRETCH: usize = 16;
+/// Bytes of a product's text at most.
+const TEXT: usize = 12_000;
+
 impl Emitter<'_> {
     /// The operand of a reduction at an index of its result and indices along the reduced axes, outermost reduction
     /// first: reductions of one kind that follow each other are one.
@@ -123,18 +132,41 @@ impl Emitter<'_> {
         }
     }
 
-    /// An element of a matrix product by one invocation.
+    /// An element of a matrix product by one invocation. Straight code has no loop to wait for: its places are
+    /// constants, and its loads overlap. So up to [`WHOLE`] terms are written out, of more a stretch that a loop
+    /// repeats, as far as the terms are short.
     pub(super) fn product(&mut self, id: NodeId, at: &[Ix]) -> String {
         let (batch, last) = at.split_at(at.len() - 2);
         let n = self.contracted(id);
-        let sum = self.name("s");
-        self.line(&format!("var {sum} = 0.0f;"));
-        let i = self.name("i");
-        self.repeat(&i, n, |this| {
-            let k = if n == 1 { Ix::Known(0) } else { Ix::var(&i) };
-            let (x, y) = (this.factor(id, 0, batch, &last[0], &k), this.factor(id, 1, batch, &last[1], &k));
+        let sums: Vec<String> = (0..n.min(SUMS)).map(|_| self.name("s")).collect();
+        sums.iter().for_each(|sum| self.line(&format!("var {sum} = 0.0f;")));
+        let term = |this: &mut Self, k: &Ix, sum: &str| {
+            let (x, y) = (this.factor(id, 0, batch, &last[0], k), this.factor(id, 1, batch, &last[1], k));
             this.line(&format!("{sum} = fma({x}, {y}, {sum});"));
-        });
-        sum
+            this.term();
+        };
+        let before = self.text.len();
+        term(self, &Ix::Known(0), &sums[0]);
+        let bytes = self.text.len() - before;
+        let room = (TEXT / bytes).clamp(1, n);
+        let whole = n <= room.min(WHOLE);
+        let stretch = if whole { n } else { room.min(STRETCH) };
+        let mut done = 1;
+        if !whole {
+            let turns = (n - 1) / stretch;
+            let i = self.name("i");
+            self.repeat(&i, turns, |this| {
+                let first = this.times(&Ix::var(&i), stretch);
+                for j in 0..stretch {
+                    let k = this.add(&first, &Ix::Known(1 + j));
+                    term(this, &k, &sums[j % sums.len()]);
+                }
+            });
+            done += turns * stretch;
+        }
+        for k in done..n {
+            term(self, &Ix::Known(k), &sums[k % sums.len()]);
+        }
+        sums.into_iter().reduce(|a, b| self.bind(format!("{a} + {b}"))).unwrap_or_default()
     }
 }

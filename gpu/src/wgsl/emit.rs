@@ -7,17 +7,18 @@ use quickstudy_kernels::program::is_view;
 use quickstudy_kernels::tensor::{Binary, Graph, NodeId, Op, Unary};
 use quickstudy_kernels::{DType, Error, Result};
 
-use super::index::{Ix, groups};
+use super::body::{Body, Shared, buffer, literal};
+use super::index::Ix;
 use super::memory::{Leaf, Words};
 use super::scalar::{binary, number, unary};
 
 /// Expressions whose values are known inside of a block.
 #[derive(Default)]
-struct Block {
+pub(super) struct Block {
     values: HashMap<(NodeId, Vec<Ix>), String>,
     lets: HashMap<String, String>,
     /// Elements whose row-major number is known: shape, element, number.
-    flats: Vec<(Vec<usize>, Vec<Ix>, Ix)>,
+    pub(super) flats: Vec<(Vec<usize>, Vec<Ix>, Ix)>,
 }
 
 /// Writes the body of a kernel.
@@ -30,8 +31,12 @@ pub(crate) struct Emitter<'a> {
     /// Loops in calls that are being written, by scope: the parameters that are rows of stacked values, these values,
     /// and the step.
     pub(super) turning: HashMap<u32, (Vec<NodeId>, Vec<NodeId>, Ix)>,
-    blocks: Vec<Block>,
-    text: String,
+    pub(super) blocks: Vec<Block>,
+    pub(super) text: String,
+    /// What invocations need to have something to do, and the length of the text before it.
+    guard: Option<(usize, String)>,
+    /// Arrays in workgroup memory.
+    shared: Vec<Shared>,
     next: usize,
     /// Loops that a value needs the step of: one past the highest level.
     pub levels: usize,
@@ -43,8 +48,10 @@ pub(crate) struct Emitter<'a> {
     pub row: Vec<Ix>,
     /// Variables with the steps of loops that are in the code.
     pub loops: HashMap<usize, String>,
-    /// Iterations of all loops that one invocation makes.
-    pub trips: usize,
+    /// Iterations of all loops that one invocation makes, without the terms of sums that are written out.
+    trips: usize,
+    /// These terms.
+    terms: usize,
     /// How often the code at this place runs.
     times: usize,
     /// Buffers that are read, by number.
@@ -64,6 +71,8 @@ impl<'a> Emitter<'a> {
             turning: HashMap::new(),
             blocks: vec![Block::default()],
             text: String::new(),
+            guard: None,
+            shared: Vec::new(),
             next: 0,
             levels: 0,
             literals: Vec::new(),
@@ -71,6 +80,7 @@ impl<'a> Emitter<'a> {
             row: Vec::new(),
             loops: HashMap::new(),
             trips: 0,
+            terms: 0,
             times: 1,
             read: BTreeSet::new(),
             written: BTreeSet::new(),
@@ -96,15 +106,35 @@ impl<'a> Emitter<'a> {
         self.computed.remove(&node);
     }
 
-    /// The statements.
-    pub fn finish(self) -> Result<(String, Uses)> {
-        match self.error {
-            Some(e) => Err(e),
-            None => {
-                let Emitter { levels, literals, permutations, read, written, .. } = self;
-                Ok((self.text, Uses { levels, literals, permutations, read, written }))
-            }
+    /// The code, for that many workgroups of so many invocations.
+    pub fn body(self, size: usize, groups: usize) -> Result<Body> {
+        if let Some(e) = self.error {
+            return Err(e);
         }
+        let trips = self.trips();
+        let Emitter { levels, literals, permutations, read, written, shared, mut text, .. } = self;
+        let (at, guard) = self.guard.map_or((0, None), |(at, guard)| (at, Some(guard)));
+        let statements = text.split_off(at);
+        let uses = Uses { levels, literals, permutations, read, written };
+        Ok(Body { size, groups, shared, setup: text, guard, text: statements, uses, trips })
+    }
+
+    /// Statements from here on are those of invocations for which a condition holds, of whole workgroups where there
+    /// are barriers.
+    pub fn guard(&mut self, condition: String) {
+        self.guard = Some((self.text.len(), condition));
+    }
+
+    /// An array in workgroup memory, by its name: kernels that run in turn share those of one type and number.
+    pub fn share(&mut self, number: usize, element: &'static str, len: usize) -> String {
+        let kind = match element {
+            "f32" => "floats",
+            "u32" => "integers",
+            _ => "vectors",
+        };
+        let name = format!("{kind}{number}");
+        self.shared.push(Shared { name: name.clone(), element, len });
+        name
     }
 
     /// A statement.
@@ -138,6 +168,16 @@ impl<'a> Emitter<'a> {
         result
     }
 
+    /// Counts a term of a sum that is written out.
+    pub fn term(&mut self) {
+        self.terms = self.terms.saturating_add(self.times);
+    }
+
+    /// Iterations of all loops that one invocation makes; four terms that are written out count as one.
+    pub fn trips(&self) -> usize {
+        self.trips.saturating_add(self.terms / 4)
+    }
+
     /// A name that is not in use.
     pub fn name(&mut self, prefix: &str) -> String {
         self.next += 1;
@@ -157,104 +197,6 @@ impl<'a> Emitter<'a> {
         name
     }
 
-    pub(super) fn index(&mut self, expression: String) -> Ix {
-        Ix::var(&self.bind(expression))
-    }
-
-    pub fn add(&mut self, a: &Ix, b: &Ix) -> Ix {
-        match (a, b) {
-            (Ix::Known(a), Ix::Known(b)) => Ix::Known(a + b),
-            (Ix::Known(0), x) | (x, Ix::Known(0)) => x.clone(),
-            _ => self.index(format!("{a} + {b}")),
-        }
-    }
-
-    pub fn times(&mut self, a: &Ix, n: usize) -> Ix {
-        match (a, n) {
-            (Ix::Known(a), n) => Ix::Known(a * n),
-            (a, 1) => a.clone(),
-            (_, 0) => Ix::Known(0),
-            _ => self.index(format!("{a} * {n}u")),
-        }
-    }
-
-    pub fn over(&mut self, a: &Ix, n: usize) -> Ix {
-        match (a, n) {
-            (Ix::Known(a), n) => Ix::Known(a / n),
-            (a, 1) => a.clone(),
-            _ => self.index(format!("{a} / {n}u")),
-        }
-    }
-
-    pub fn modulo(&mut self, a: &Ix, n: usize) -> Ix {
-        match (a, n) {
-            (Ix::Known(a), n) => Ix::Known(a % n),
-            (_, 1) => Ix::Known(0),
-            _ => self.index(format!("{a} % {n}u")),
-        }
-    }
-
-    /// The row-major number of an element.
-    pub fn flat(&mut self, shape: &[usize], at: &[Ix]) -> Ix {
-        let mut flat = Ix::Known(0);
-        for (n, i) in shape.iter().zip(at) {
-            if *n != 1 {
-                flat = self.times(&flat, *n);
-                flat = self.add(&flat, i);
-            }
-        }
-        flat
-    }
-
-    /// Let all shapes agree on which elements have this row-major number: a value that is known at one of them is
-    /// then known through reshapes, too.
-    pub fn same(&mut self, shape: &[usize], at: &[Ix], flat: &Ix) {
-        if let Some(block) = self.blocks.last_mut() {
-            block.flats.push((shape.to_vec(), at.to_vec(), flat.clone()));
-        }
-    }
-
-    fn flats(&self) -> impl Iterator<Item = &(Vec<usize>, Vec<Ix>, Ix)> {
-        self.blocks.iter().rev().flat_map(|b| &b.flats)
-    }
-
-    /// The element of a row-major number.
-    pub fn unflat(&mut self, shape: &[usize], flat: &Ix) -> Vec<Ix> {
-        let known = self.flats().find(|(s, _, f)| s == shape && f == flat).map(|(_, at, _)| at.clone());
-        if let Some(at) = known {
-            return at;
-        }
-        let mut at = vec![Ix::Known(0); shape.len()];
-        let axes: Vec<usize> = (0..shape.len()).filter(|a| shape[*a] != 1).collect();
-        let mut rest = flat.clone();
-        for (k, axis) in axes.iter().enumerate().rev() {
-            let n = shape[*axis];
-            at[*axis] = if k == 0 { rest.clone() } else { self.modulo(&rest, n) };
-            rest = self.over(&rest, n);
-        }
-        at
-    }
-
-    fn reshaped(&mut self, to: &[usize], from: &[usize], at: &[Ix]) -> Vec<Ix> {
-        let known = self.flats().find(|(s, i, _)| s == to && i == at).map(|(.., flat)| flat.clone());
-        if let Some(flat) = known {
-            let result = self.unflat(from, &flat);
-            self.same(from, &result, &flat);
-            return result;
-        }
-        let mut result = vec![Ix::Known(0); from.len()];
-        for (t, f) in groups(to, from) {
-            let part = |axes: &[usize], shape: &[usize]| axes.iter().map(|a| shape[*a]).collect::<Vec<_>>();
-            let (t_shape, f_shape) = (part(&t, to), part(&f, from));
-            let t_at: Vec<Ix> = t.iter().map(|a| at[*a].clone()).collect();
-            let flat = self.flat(&t_shape, &t_at);
-            for (axis, i) in f.iter().zip(self.unflat(&f_shape, &flat)) {
-                result[*axis] = i;
-            }
-        }
-        result
-    }
-
     /// Element `flat` of what is read there.
     pub fn loaded(&mut self, from: Words, flat: &Ix) -> String {
         self.read.insert(from.binding);
@@ -269,7 +211,7 @@ impl<'a> Emitter<'a> {
 
     fn element(&mut self, of: Words, flat: &Ix) -> String {
         let flat = self.add(&Ix::Known(of.first), flat);
-        format!("b{}[{flat}]", of.binding)
+        format!("{}[{flat}]", buffer(of.binding))
     }
 
     /// A value that is known already, for example from a loop that has summed it.
@@ -373,7 +315,7 @@ impl<'a> Emitter<'a> {
                     self.literals.push(id);
                     self.literals.len() - 1
                 });
-                let word = format!("literal{k}[{}]", at[0]);
+                let word = format!("{}[{}]", literal(k), at[0]);
                 return self.bind(if node.dtype == DType::F32 { format!("bitcast<f32>({word})") } else { word });
             }
             // An operand of the call that is being expanded.
@@ -450,6 +392,14 @@ impl<'a> Emitter<'a> {
             (node.op == Op::Unary(Unary::Neg) && !known).then(|| node.src[0])
         };
         negated(b).map(|y| (a, y)).or_else(|| negated(a).map(|y| (b, y)))
+    }
+
+    /// Tells whether a value is read from memory, perhaps through views.
+    pub(super) fn is_plain(&self, mut id: NodeId) -> bool {
+        while !self.leaves.contains_key(&id) && is_view(&self.graph.nodes[id as usize].op) {
+            id = self.graph.nodes[id as usize].src[0];
+        }
+        self.leaves.contains_key(&id)
     }
 
     pub(super) fn in_call(&self, scope: u32) -> bool {

@@ -1,5 +1,6 @@
 //! Matrix products: each invocation computes a small block of the result in registers. Large ones share their operands
-//! in workgroup memory (`tiled.rs`), long ones of few results are cut into slices (`split.rs`).
+//! in workgroup memory (`tiled.rs`), those of few blocks are divided among the lanes of a workgroup (`lanes.rs`), long
+//! ones of few results are cut into slices (`split.rs`).
 
 use quickstudy_kernels::program::{Kernel, is_long_product};
 use quickstudy_kernels::tensor::NodeId;
@@ -7,14 +8,17 @@ use quickstudy_kernels::tensor::NodeId;
 use super::emit::Emitter;
 use super::index::Ix;
 use super::memory::Memory;
-use super::results::{Code, GROUP, after, partial};
-use super::split;
+use super::results::{GROUP, after, partial};
+use super::stretch::Stretch;
+use super::{lanes, split};
 use crate::limits::KernelLimits;
 
 /// Rows and columns of an invocation's block.
 pub(super) const BLOCK: usize = 4;
 /// Steps of the summed axis that are in workgroup memory, of tiles.
 pub(super) const DEPTH: usize = 16;
+/// Terms up to which there is no loop.
+const WHOLE: usize = 8;
 /// Invocations that fill a GPU.
 const ENOUGH: usize = 65_536;
 /// The shortest slice of a sum.
@@ -45,6 +49,8 @@ pub(super) struct MatMulWork {
     pub each: usize,
     /// Rows and columns of a workgroup's tile, if operands are shared in workgroup memory.
     pub tile: Option<(usize, usize)>,
+    /// Invocations that share each sum of a block, if not one does it all: a power of two.
+    pub lanes: usize,
 }
 
 impl MatMulWork {
@@ -54,7 +60,7 @@ impl MatMulWork {
         let k = emitter.contracted(node);
         let results: usize = shape.iter().product();
         let tile = if limits.tiled { tile(m, n, k) } else { None };
-        let mut work = MatMulWork { node, shape, m, n, k, slices: 1, each: k, tile };
+        let mut work = MatMulWork { node, shape, m, n, k, slices: 1, each: k, tile, lanes: 1 };
         // More parts than the plan has counted where one invocation may not do it all.
         let least = split::least(k, limits.trips.saturating_mul(if tile.is_some() { DEPTH } else { 1 }));
         if is_long_product(results, k) || least > 1 {
@@ -62,6 +68,9 @@ impl MatMulWork {
             // Tiles wait at barriers: more of them hide that.
             let wanted = if tile.is_some() { 2 * ENOUGH / invocations } else { ENOUGH / invocations };
             (work.slices, work.each) = split::slices(k, wanted.max(least), SHORTEST.min(k / least));
+        }
+        if limits.tiled && tile.is_none() {
+            work.lanes = lanes::of(work.blocks().iter().product(), work.each, ENOUGH);
         }
         work
     }
@@ -99,64 +108,106 @@ impl MatMulWork {
     }
 }
 
-pub(super) fn emit(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory, work: &MatMulWork) -> Code {
-    let (rows, columns) = (BLOCK.min(work.m), BLOCK.min(work.n));
-    let blocks = work.blocks();
-    let items: usize = blocks.iter().product();
-    emitter.line(&format!("let item = (group.x + group.y * count.x) * {GROUP}u + local;"));
-    emitter.line(&format!("if (item >= {items}u) {{ return; }}"));
-    let item = if items == 1 { Ix::Known(0) } else { Ix::var("item") };
-    let at = emitter.unflat(&blocks, &item);
-    let (outer, block) = at.split_at(at.len() - 2);
-    let (slice, outer) = (&outer[0], &outer[1..]);
-    // Blocks at the edge compute their last row or column more than once and write it once.
-    let mut places = |of: &Ix, size: usize, n: usize| -> Vec<(Ix, Option<String>)> {
-        let first = emitter.times(of, size);
-        let whole = n.is_multiple_of(size);
-        (0..size)
-            .map(|i| {
-                let i = emitter.add(&first, &Ix::Known(i));
-                match (&i, whole) {
-                    (Ix::Var(name), false) => {
-                        let inside = emitter.bind(format!("min({name}, {}u)", n - 1));
-                        (Ix::var(&inside), Some(format!("{name} < {n}u")))
+/// A block of the result that an invocation computes, or its lanes together.
+pub(super) struct Block {
+    /// The slice of the sum.
+    pub slice: Ix,
+    /// The batch.
+    pub outer: Vec<Ix>,
+    /// Its rows, and the conditions on which they are inside of the result.
+    pub down: Vec<(Ix, Option<String>)>,
+    /// Its columns, as its rows.
+    pub across: Vec<(Ix, Option<String>)>,
+}
+
+impl Block {
+    /// The block of that number. Blocks at the edge compute their last row or column more than once and write it once.
+    pub fn of(emitter: &mut Emitter<'_>, work: &MatMulWork, item: &Ix) -> Block {
+        let at = emitter.unflat(&work.blocks(), item);
+        let (outer, block) = at.split_at(at.len() - 2);
+        let mut places = |of: &Ix, size: usize, n: usize| -> Vec<(Ix, Option<String>)> {
+            let first = emitter.times(of, size);
+            let whole = n.is_multiple_of(size);
+            (0..size)
+                .map(|i| {
+                    let i = emitter.add(&first, &Ix::Known(i));
+                    match (&i, whole) {
+                        (Ix::Var(name), false) => {
+                            let inside = emitter.bind(format!("min({name}, {}u)", n - 1));
+                            (Ix::var(&inside), Some(format!("{name} < {n}u")))
+                        }
+                        _ => (i, None),
                     }
-                    _ => (i, None),
-                }
-            })
-            .collect()
-    };
-    let down = places(&block[0], rows, work.m);
-    let across = places(&block[1], columns, work.n);
-    for i in 0..rows {
-        for j in 0..columns {
-            emitter.line(&format!("var sum{i}_{j} = 0.0f;"));
+                })
+                .collect()
+        };
+        let down = places(&block[0], BLOCK.min(work.m), work.m);
+        let across = places(&block[1], BLOCK.min(work.n), work.n);
+        Block { slice: outer[0].clone(), outer: outer[1..].to_vec(), down, across }
+    }
+
+    /// Writes the block's sums over one lane's terms of its slice: `sum0` is its first row.
+    pub fn sums(&self, emitter: &mut Emitter<'_>, work: &MatMulWork) {
+        for i in 0..self.down.len() {
+            emitter.line(&format!("var sum{i} = vec4<f32>(0.0f);"));
+        }
+        let lanes = work.lanes;
+        let start = emitter.times(&self.slice, work.each);
+        let first = if lanes > 1 { emitter.add(&start, &Ix::var("lane")) } else { start.clone() };
+        let each = work.each.div_ceil(lanes);
+        let whole = work.slices * work.each == work.k && work.each.is_multiple_of(lanes);
+        // What an operand is computed from may be long.
+        let plain = (0..2).all(|side| emitter.is_plain(emitter.graph.nodes[work.node as usize].src[side]));
+        if whole && (each == 1 || plain && each <= WHOLE) {
+            for j in 0..each {
+                let k = emitter.add(&first, &Ix::Known(j * lanes));
+                self.term(emitter, work, &k);
+                emitter.term();
+            }
+            return;
+        }
+        let end = match work.slices {
+            1 => format!("{}u", work.k),
+            _ => emitter.bind(format!("min({start} + {}u, {}u)", work.each, work.k)),
+        };
+        let of = Stretch { name: "k", first: &first, stride: lanes, end: &end, most: each, even: whole };
+        emitter.stretch(&of, |emitter, k| self.term(emitter, work, k));
+    }
+
+    /// Adds a term to all sums.
+    fn term(&self, emitter: &mut Emitter<'_>, work: &MatMulWork, k: &Ix) {
+        let k = if work.k == 1 { &Ix::Known(0) } else { k };
+        let a: Vec<String> = self.down.iter().map(|(i, _)| emitter.factor(work.node, 0, &self.outer, i, k)).collect();
+        let b: Vec<String> = self.across.iter().map(|(j, _)| emitter.factor(work.node, 1, &self.outer, j, k)).collect();
+        let row = emitter.bind(vector(&b));
+        for (i, a) in a.iter().enumerate() {
+            emitter.line(&format!("sum{i} = fma(vec4<f32>({a}), {row}, sum{i});"));
         }
     }
-    let start = emitter.times(slice, work.each);
-    let end = match work.slices {
-        1 => format!("{}u", work.k),
-        _ => emitter.bind(format!("min({start} + {}u, {}u)", work.each, work.k)),
-    };
-    emitter.turns(&format!("for (var k = {start}; k < {end}; k++)"), work.each, |emitter| {
-        let k = if work.k == 1 { Ix::Known(0) } else { Ix::var("k") };
-        let a: Vec<String> = down.iter().map(|(i, _)| emitter.factor(work.node, 0, outer, i, &k)).collect();
-        let b: Vec<String> = across.iter().map(|(j, _)| emitter.factor(work.node, 1, outer, j, &k)).collect();
-        for (i, a) in a.iter().enumerate() {
-            for (j, b) in b.iter().enumerate() {
-                emitter.line(&format!("sum{i}_{j} = fma({a}, {b}, sum{i}_{j});"));
-            }
-        }
-    });
-    for (i, (row, row_inside)) in down.iter().enumerate() {
-        for (j, (column, column_inside)) in across.iter().enumerate() {
+}
+
+/// A vector of up to four numbers.
+fn vector(numbers: &[String]) -> String {
+    let all: Vec<&str> = numbers.iter().map(String::as_str).chain(["0.0f"; BLOCK]).take(BLOCK).collect();
+    format!("vec4<f32>({})", all.join(", "))
+}
+
+pub(super) fn emit(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory, work: &MatMulWork) -> usize {
+    let items: usize = work.blocks().iter().product();
+    emitter.line(&format!("let item = (group.x + group.y * count.x) * {GROUP}u + local;"));
+    emitter.guard(format!("item < {items}u"));
+    let block = Block::of(emitter, work, &if items == 1 { Ix::Known(0) } else { Ix::var("item") });
+    block.sums(emitter, work);
+    for (i, (row, row_inside)) in block.down.iter().enumerate() {
+        for (j, (column, column_inside)) in block.across.iter().enumerate() {
             let inside: Vec<&str> = [row_inside, column_inside].into_iter().flatten().map(String::as_str).collect();
             let condition = if inside.is_empty() { "true".to_owned() } else { inside.join(" && ") };
             emitter.block(&format!("if ({condition})"), |emitter| {
-                let at: Vec<Ix> = outer.iter().cloned().chain([row.clone(), column.clone()]).collect();
-                work.finish(emitter, kernel, memory, (slice, at), &format!("sum{i}_{j}"));
+                let at: Vec<Ix> = block.outer.iter().cloned().chain([row.clone(), column.clone()]).collect();
+                let name = emitter.bind(format!("sum{i}[{j}]"));
+                work.finish(emitter, kernel, memory, (&block.slice, at), &name);
             });
         }
     }
-    (String::new(), items.div_ceil(GROUP))
+    items.div_ceil(GROUP)
 }

@@ -1,15 +1,14 @@
 //! Reductions: invocations of a workgroup share a result, or a few results next to each other.
 
-use std::fmt::Write;
-
 use quickstudy_kernels::program::{Kernel, is_long_sum, is_view};
 use quickstudy_kernels::tensor::{Graph, NodeId, Op};
 
 use super::emit::Emitter;
 use super::index::Ix;
 use super::memory::Memory;
-use super::results::{Code, GROUP, after, partial};
+use super::results::{GROUP, after, partial};
 use super::split;
+use super::stretch::Stretch;
 use crate::limits::KernelLimits;
 
 /// Elements that one invocation sums by itself.
@@ -93,20 +92,22 @@ fn ends_at_last_axis(graph: &Graph, mut id: NodeId, stages: usize) -> bool {
     }
 }
 
-pub(super) fn emit(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory, work: &ReduceWork) -> Code {
+pub(super) fn emit(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory, work: &ReduceWork) -> usize {
     let graph = emitter.graph;
     let ReduceWork { heads, stages, width, slices, each, .. } = work;
     let results: usize = kernel.space.iter().product();
     let total: usize = stages.iter().product();
     let (lanes, blocks) = (GROUP / width, results.div_ceil(*width));
-    let mut module = String::new();
-    for (k, id) in heads.iter().enumerate() {
-        let (_, ty) = emitter.start_of(*id);
-        _ = writeln!(module, "var<workgroup> shared{k}: array<{ty}, {GROUP}>;");
-    }
+    let arrays: Vec<String> = heads
+        .iter()
+        .enumerate()
+        .map(|(k, id)| {
+            let (_, element) = emitter.start_of(*id);
+            emitter.share(k, element, GROUP)
+        })
+        .collect();
     emitter.line("let number = group.x + group.y * count.x;");
-    // The same for a whole workgroup.
-    emitter.line(&format!("if (number >= {}u) {{ return; }}", slices * blocks));
+    emitter.guard(format!("number < {}u", slices * blocks));
     let (lane, place, apart) = match work.across {
         true => (format!("local / {width}u"), format!("local % {width}u"), *width),
         false => (format!("local % {lanes}u"), format!("local / {lanes}u"), 1),
@@ -134,9 +135,11 @@ pub(super) fn emit(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory, 
         1 => format!("{total}u"),
         _ => emitter.bind(format!("min({start} + {each}u, {total}u)")),
     };
-    let head = format!("for (var i = {start} + lane; i < {end}; i += {lanes}u)");
-    emitter.turns(&head, each.div_ceil(lanes), |emitter| {
-        let along = emitter.unflat(stages, &Ix::var("i"));
+    let first = emitter.add(&start, &Ix::var("lane"));
+    let even = slices * each == total && each.is_multiple_of(lanes);
+    let of = Stretch { name: "i", first: &first, stride: lanes, end: &end, most: each.div_ceil(lanes), even };
+    emitter.stretch(&of, |emitter, i| {
+        let along = emitter.unflat(stages, i);
         for (k, id) in heads.iter().enumerate() {
             let at = emitter.unflat(&graph.nodes[*id as usize].shape, &item);
             let x = emitter.reduced(*id, &at, &along);
@@ -144,18 +147,18 @@ pub(super) fn emit(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory, 
             emitter.line(&format!("sum{k} = {next};"));
         }
     });
-    for k in 0..heads.len() {
-        emitter.line(&format!("shared{k}[local] = sum{k};"));
+    for (k, array) in arrays.iter().enumerate() {
+        emitter.line(&format!("{array}[local] = sum{k};"));
     }
     let mut half = lanes / 2;
     while half > 0 {
         emitter.line("workgroupBarrier();");
         emitter.block(&format!("if (lane < {half}u)"), |emitter| {
             for (k, id) in heads.iter().enumerate() {
-                let x = emitter.bind(format!("shared{k}[local + {}u]", half * apart));
+                let x = emitter.bind(format!("{}[local + {}u]", arrays[k], half * apart));
                 let next = emitter.combined(*id, &format!("sum{k}"), &x);
                 emitter.line(&format!("sum{k} = {next};"));
-                emitter.line(&format!("shared{k}[local] = sum{k};"));
+                emitter.line(&format!("{}[local] = sum{k};", arrays[k]));
             }
         });
         half /= 2;
@@ -171,5 +174,5 @@ pub(super) fn emit(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory, 
             }
         }
     });
-    (module, slices * blocks)
+    slices * blocks
 }

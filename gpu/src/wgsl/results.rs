@@ -4,17 +4,15 @@ use quickstudy_kernels::DType;
 use quickstudy_kernels::program::Kernel;
 use quickstudy_kernels::tensor::{NodeId, Op};
 
+use super::body::buffer;
 use super::emit::Emitter;
 use super::index::Ix;
 use super::memory::{Memory, Words};
 
 /// Invocations of a workgroup.
-pub(super) const GROUP: usize = 256;
+pub(crate) const GROUP: usize = 256;
 /// Workgroups along one dimension at most.
 pub(super) const DIMENSION: usize = 65_535;
-
-/// Code of a dispatch: what belongs before its entry point, and its number of workgroups.
-pub(super) type Code = (String, usize);
 
 /// Compute and store all that belongs to an index of the kernel's space.
 pub(super) fn results(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory, item: &Ix) {
@@ -67,7 +65,7 @@ pub(super) fn partial(
         let to = emitter.add(index, &Ix::Known(i * stride));
         let float = emitter.graph.nodes[*node as usize].dtype == DType::F32;
         let word = if float { format!("bitcast<u32>({name})") } else { name.clone() };
-        emitter.line(&format!("b{scratch}[{to}] = {word};"));
+        emitter.line(&format!("{}[{to}] = {word};", buffer(scratch)));
     }
 }
 

@@ -9,10 +9,10 @@ use quickstudy_kernels::tensor::op::Scan;
 use quickstudy_kernels::tensor::{Graph, NodeId, Op};
 use quickstudy_kernels::{DType, Error, Result};
 
+use super::body::Body;
 use super::emit::Emitter;
 use super::index::Ix;
 use super::memory::{Memory, Words};
-use super::{Shader, assemble, spread};
 
 /// Invocations of a workgroup: few, because each has much to do.
 const GROUP: usize = 64;
@@ -55,22 +55,22 @@ impl RowLoop<'_> {
         domain
     }
 
-    /// The shader, and in how many dispatches it makes all steps: no invocation makes more than
+    /// The code, and in how many dispatches it makes all steps: no invocation makes more than
     /// `most_trips` iterations of loops in one.
     ///
     /// # Errors
     /// If the loop has to be run step by step.
-    pub fn shader(&self, scalars: usize, most_trips: usize) -> Result<(Shader, usize)> {
-        let (_, trips) = self.steps(scalars, 1)?;
+    pub fn body(&self, most_trips: usize) -> Result<(Body, usize)> {
+        let (_, trips) = self.steps(1)?;
         let steps = (most_trips / trips.max(1)).min(self.scan.len);
         if steps == 0 {
             return no();
         }
-        Ok((self.steps(scalars, steps)?.0, self.scan.len.div_ceil(steps)))
+        Ok((self.steps(steps)?.0, self.scan.len.div_ceil(steps)))
     }
 
-    /// The shader for that many steps, and the iterations of loops in it.
-    fn steps(&self, scalars: usize, steps: usize) -> Result<(Shader, usize)> {
+    /// The code for that many steps, and the iterations of loops in it.
+    fn steps(&self, steps: usize) -> Result<(Body, usize)> {
         let domain = self.domain();
         let rows: usize = domain.iter().product();
         let words = |lens: &mut dyn Iterator<Item = usize>| lens.map(|n| n.div_ceil(rows)).sum::<usize>();
@@ -82,7 +82,7 @@ impl RowLoop<'_> {
         }
         let mut emitter = Emitter::new(self.graph, self.memory.leaves.clone(), &[]);
         emitter.line(&format!("let item = (group.x + group.y * count.x) * {GROUP}u + local;"));
-        emitter.line(&format!("if (item >= {rows}u) {{ return; }}"));
+        emitter.guard(format!("item < {rows}u"));
         emitter.row = emitter.unflat(&domain, &Ix::var("item"));
         emitter.loops.insert(self.level, "t".to_owned());
         let parts = self.scan.len.div_ceil(steps);
@@ -121,11 +121,8 @@ impl RowLoop<'_> {
                 emitter.line(&format!("{place} = c{i}[{k}];"));
             })?;
         }
-        let trips = emitter.trips;
-        let (text, uses) = emitter.finish()?;
-        let bindings: Vec<(usize, bool)> = self.memory.written.iter().copied().enumerate().collect();
-        let text = assemble(self.graph, &uses, &bindings, scalars, "", &text, GROUP);
-        Ok((Shader { text, groups: spread(rows.div_ceil(GROUP)), levels: uses.levels }, trips))
+        let trips = emitter.trips();
+        Ok((emitter.body(GROUP, rows.div_ceil(GROUP))?, trips))
     }
 
     /// Private memory, and first carries in it. Each dispatch goes on where the one before left off.

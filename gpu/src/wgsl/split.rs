@@ -1,16 +1,15 @@
 //! Long sums in two dispatches: here the second one, which joins the partial results of slices and computes what
 //! follows from them.
 
-use std::fmt::Write;
-
 use quickstudy_kernels::DType;
 use quickstudy_kernels::program::Kernel;
 use quickstudy_kernels::tensor::NodeId;
 
+use super::body::buffer;
 use super::emit::Emitter;
 use super::index::Ix;
 use super::memory::Memory;
-use super::results::{Code, GROUP, after};
+use super::results::{GROUP, after};
 
 /// Results of a workgroup: neighbours, so that their partial results are read together.
 const WIDTH: usize = 16;
@@ -34,16 +33,19 @@ pub(super) fn emit(
     memory: &Memory,
     heads: &[NodeId],
     slices: usize,
-) -> Code {
+) -> usize {
     let results: usize = kernel.space.iter().product();
     let lanes = GROUP / WIDTH;
     let scratch = memory.written.len();
     emitter.read.insert(scratch);
-    let mut module = String::new();
-    for (k, id) in heads.iter().enumerate() {
-        let (_, ty) = emitter.start_of(*id);
-        _ = writeln!(module, "var<workgroup> shared{k}: array<{ty}, {GROUP}>;");
-    }
+    let arrays: Vec<String> = heads
+        .iter()
+        .enumerate()
+        .map(|(k, id)| {
+            let (_, element) = emitter.start_of(*id);
+            emitter.share(k, element, GROUP)
+        })
+        .collect();
     emitter.line(&format!("let item = (group.x + group.y * count.x) * {WIDTH}u + local % {WIDTH}u;"));
     emitter.line(&format!("let place = min(item, {}u);", results - 1));
     for (k, id) in heads.iter().enumerate() {
@@ -56,20 +58,20 @@ pub(super) fn emit(
         for (k, id) in heads.iter().enumerate() {
             let float = emitter.graph.nodes[*id as usize].dtype == DType::F32;
             let at = emitter.add(&Ix::var("part"), &Ix::Known(k * slices * results));
-            let word = format!("b{scratch}[{at}]");
+            let word = format!("{}[{at}]", buffer(scratch));
             let x = emitter.bind(if float { format!("bitcast<f32>({word})") } else { word });
             let next = emitter.combined(*id, &format!("sum{k}"), &x);
             emitter.line(&format!("sum{k} = {next};"));
         }
     });
-    for k in 0..heads.len() {
-        emitter.line(&format!("shared{k}[local] = sum{k};"));
+    for (k, array) in arrays.iter().enumerate() {
+        emitter.line(&format!("{array}[local] = sum{k};"));
     }
     emitter.line("workgroupBarrier();");
     emitter.block(&format!("if (local < {WIDTH}u && item < {results}u)"), |emitter| {
         for lane in 1..lanes {
             for (k, id) in heads.iter().enumerate() {
-                let x = emitter.bind(format!("shared{k}[local + {}u]", lane * WIDTH));
+                let x = emitter.bind(format!("{}[local + {}u]", arrays[k], lane * WIDTH));
                 let next = emitter.combined(*id, &format!("sum{k}"), &x);
                 emitter.line(&format!("sum{k} = {next};"));
             }
@@ -78,7 +80,7 @@ pub(super) fn emit(
         let item = if results == 1 { Ix::Known(0) } else { Ix::var("item") };
         after(emitter, kernel, memory, &known, &item);
     });
-    (module, results.div_ceil(WIDTH))
+    results.div_ceil(WIDTH)
 }
 
 #[cfg(test)]

@@ -3,8 +3,6 @@
 //! Each invocation holds 4×4 results as four vectors. Elements beyond an operand's edge are zeros in workgroup memory
 //! along the summed axis, and copies of the last row or column otherwise, whose results are not written.
 
-use std::fmt::Write;
-
 use quickstudy_kernels::program::Kernel;
 use quickstudy_kernels::tensor::Op;
 
@@ -12,7 +10,7 @@ use super::emit::Emitter;
 use super::index::Ix;
 use super::matmul::{BLOCK, DEPTH, MatMulWork};
 use super::memory::Memory;
-use super::results::{Code, DIMENSION, GROUP};
+use super::results::GROUP;
 
 /// A load by an invocation, in each step of the summed axis, from an operand: four neighbours along the free axis.
 struct TileLoad {
@@ -32,21 +30,15 @@ pub(super) fn emit(
     memory: &Memory,
     work: &MatMulWork,
     (rows, columns): (usize, usize),
-) -> Code {
+) -> usize {
     // Padding spreads what neighbours write over the banks of workgroup memory.
     let stride = [rows / BLOCK + 1, columns / BLOCK + 1];
-    let mut module = String::new();
-    for (side, stride) in stride.iter().enumerate() {
-        _ = writeln!(module, "var<workgroup> tile{side}: array<vec4<f32>, {}>;", DEPTH * stride);
-    }
+    let tiles = [0, 1].map(|side| emitter.share(side, "vec4<f32>", DEPTH * stride[side]));
     let blocks = work.blocks();
-    let tiles: usize = blocks.iter().product();
+    let count: usize = blocks.iter().product();
     emitter.line("let tile = group.x + group.y * count.x;");
-    if tiles > DIMENSION {
-        // The same for a whole workgroup.
-        emitter.line(&format!("if (tile >= {tiles}u) {{ return; }}"));
-    }
-    let at = emitter.unflat(&blocks, &if tiles == 1 { Ix::Known(0) } else { Ix::var("tile") });
+    emitter.guard(format!("tile < {count}u"));
+    let at = emitter.unflat(&blocks, &if count == 1 { Ix::Known(0) } else { Ix::var("tile") });
     let (outer, block) = at.split_at(at.len() - 2);
     let (slice, outer) = (&outer[0], &outer[1..]);
     let corner = [emitter.times(&block[0], rows), emitter.times(&block[1], columns)];
@@ -69,16 +61,16 @@ pub(super) fn emit(
             for load in loads {
                 match load.first {
                     Some(n) => emitter.block(&format!("if (local < {n}u)"), |emitter| {
-                        fetch(emitter, work, side, outer, load, whole);
+                        fetch(emitter, work, side, outer, (load, &tiles[side]), whole);
                     }),
-                    None => fetch(emitter, work, side, outer, load, whole),
+                    None => fetch(emitter, work, side, outer, (load, &tiles[side]), whole),
                 }
             }
         }
         emitter.line("workgroupBarrier();");
         for depth in 0..DEPTH {
-            emitter.line(&format!("let a{depth} = tile0[down + {}u];", depth * stride[0]));
-            emitter.line(&format!("let b{depth} = tile1[across + {}u];", depth * stride[1]));
+            emitter.line(&format!("let a{depth} = {}[down + {}u];", tiles[0], depth * stride[0]));
+            emitter.line(&format!("let b{depth} = {}[across + {}u];", tiles[1], depth * stride[1]));
             for i in 0..BLOCK {
                 emitter.line(&format!("sum{i} = fma(vec4<f32>(a{depth}[{i}]), b{depth}, sum{i});"));
             }
@@ -107,7 +99,7 @@ pub(super) fn emit(
             });
         }
     }
-    (module, tiles)
+    count
 }
 
 /// The loads of this invocation from an operand.
@@ -150,18 +142,25 @@ fn places(
     loads
 }
 
-/// Load it.
-fn fetch(emitter: &mut Emitter<'_>, work: &MatMulWork, side: usize, outer: &[Ix], load: &TileLoad, whole: bool) {
+/// Load it into an array.
+fn fetch(
+    emitter: &mut Emitter<'_>,
+    work: &MatMulWork,
+    side: usize,
+    outer: &[Ix],
+    (load, array): (&TileLoad, &str),
+    whole: bool,
+) {
     let k = emitter.add(&Ix::var("front"), &load.depth);
     let inside = if whole { k.clone() } else { Ix::var(&emitter.bind(format!("min({k}, {}u)", work.k - 1))) };
     let x: Vec<String> = load.free.iter().map(|i| emitter.factor(work.node, side, outer, i, &inside)).collect();
     let vector = emitter.bind(format!("vec4<f32>({})", x.join(", ")));
     let to = &load.to;
     match whole {
-        true => emitter.line(&format!("tile{side}[{to}] = {vector};")),
+        true => emitter.line(&format!("{array}[{to}] = {vector};")),
         false => {
             let zero = "vec4<f32>(0.0f)";
-            emitter.line(&format!("tile{side}[{to}] = select({zero}, {vector}, {k} < {}u);", work.k));
+            emitter.line(&format!("{array}[{to}] = select({zero}, {vector}, {k} < {}u);", work.k));
         }
     }
 }

@@ -11,11 +11,11 @@ use quickstudy_core::policy::Distribution;
 use quickstudy_core::program::{Kind, Plan, PlanOptions};
 use quickstudy_core::settings::Settings as _;
 use quickstudy_core::tensor::Op;
-use quickstudy_core::train::evaluation_plan;
+use quickstudy_core::train::{ALGORITHMS, evaluation_plan, presets};
 use quickstudy_core::{Context, DType, Program, Tensor};
 use quickstudy_gpu::{KernelLimits, dispatches};
 use quickstudy_tests::single_task_names;
-use quickstudy_tests::trainings::training_on;
+use quickstudy_tests::trainings::{training, training_on};
 
 /// Dispatches of each loop of so many steps, in order, and of the whole plan.
 fn loops(plan: &Plan, bindings: usize) -> (Vec<(usize, usize)>, usize) {
@@ -70,7 +70,8 @@ fn a_step_of_sac_with_its_update_is_at_most_93_dispatches_and_of_td3_72() {
     let sac = Training::plan(&Sac::of(&sac, env.spec()).unwrap(), &env, 1).unwrap();
     let td3 = Training::plan(&td3::td3(&td3_config, env.spec()).unwrap(), &env, 1).unwrap();
     // Every second update of TD3 moves the policy: the host leaves out the dispatches of its step in the others.
-    for (name, plan, most) in [("SAC", sac, 93), ("TD3", td3, 72)] {
+    let small = training("sac", "pendulum").set("hidden = [64, 64]\nbatch_size = 100").setup().plan().unwrap();
+    for (name, plan, most) in [("SAC", sac, 93), ("SAC, small", small, 25), ("TD3", td3, 72)] {
         for bindings in [8, 32] {
             let (loops, all) = loops(&plan, bindings);
             println!("{name}, {bindings} buffers: {loops:?}, {all} in all");
@@ -166,5 +167,27 @@ fn the_outer_gradient_of_maml_trpo_is_at_most_56_dispatches() {
         let (_, all) = loops(&product, bindings);
         println!("product with the KL's Hessian, {bindings} buffers: {all} dispatches");
         assert!(all <= 135, "{all}\n{product}");
+    }
+}
+
+/// Dispatches of an iteration with runs, and with one dispatch per kernel, of each algorithm's first preset.
+#[test]
+fn runs_leave_at_most_60_percent_of_the_dispatches_of_every_algorithms_first_preset() {
+    let presets = presets().unwrap();
+    for def in ALGORITHMS {
+        let Some(preset) = presets.iter().find(|preset| preset.algorithm == def.name && preset.is_builtin()) else {
+            continue;
+        };
+        let setup = training(def.name, &preset.env).with(preset.settings.clone()).setup();
+        let plan = setup.plan().unwrap();
+        for bindings in [8, 32] {
+            let count = |runs| -> usize {
+                let limits = KernelLimits { bindings, runs, ..KernelLimits::default() };
+                dispatches(&plan, limits).unwrap().iter().sum()
+            };
+            let (alone, joined) = (count(false), count(true));
+            let percent = 100 * joined / alone;
+            println!("{} {}, {bindings} buffers: {joined} of {alone}, {percent} %", def.name, preset.env);
+        }
     }
 }
