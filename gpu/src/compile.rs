@@ -6,10 +6,10 @@ mod number;
 mod pack;
 mod spot;
 
-use quickstudy_kernels::program::{Kernel, KernelSchedule, Kind, Plan};
 use quickstudy_kernels::{Error, Result};
 
 use crate::limits::KernelLimits;
+use crate::plan::{Kernel, KernelSchedule, Kind, Plan};
 use crate::wgsl::{self, Pass, Shader};
 use bind::{Bindings, Frame};
 pub(crate) use number::Number;
@@ -227,8 +227,8 @@ impl Compiler<'_> {
     ) -> Result<()> {
         bindings.write(writes);
         let Bindings { mut homes, memory, .. } = bindings;
-        let graph = &self.plan.graph;
-        let (passes, scratch) = wgsl::passes(graph, kernel, &memory, self.plan.scalars.len(), self.limits)?;
+        let graph = &self.plan.trace.graph;
+        let (passes, scratch) = wgsl::passes(graph, kernel, &memory, self.plan.trace.scalars.len(), self.limits)?;
         if scratch > 0 {
             homes.push(self.scratch(scratch));
         }

@@ -23,7 +23,6 @@ mod tiled;
 
 use std::fmt::Write;
 
-use quickstudy_kernels::program::{Kernel, Kind};
 use quickstudy_kernels::tensor::{Graph, NodeId, Op};
 use quickstudy_kernels::{DType, Error, Result};
 
@@ -34,6 +33,7 @@ use results::{Code, DIMENSION, GROUP, results, write};
 pub(crate) use rowwise::RowLoop;
 
 use crate::limits::KernelLimits;
+use crate::plan::{Kernel, Kind};
 
 /// A compute shader.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -181,8 +181,8 @@ impl Session {
     pub fn memory(device: &Device, setup: &Setup) -> Result<u64> {
         let copies = if device.caps().is_cpu { setup.bytes_of_copies() } else { 0 };
         let (mut args, mut bytes) = (0, copies.saturating_add(setup.bytes_of_leaving()));
-        for plan in setup.plans()? {
-            let footprint = device.footprint(Arc::new(plan))?;
+        for trace in setup.traces()? {
+            let footprint = device.footprint(Arc::new(trace))?;
             // Stages share the state.
             args = footprint.args.max(args);
             bytes = footprint.own.saturating_add(bytes);

@@ -1,7 +1,6 @@
 //! Matrix products: each invocation computes a small block of the result in registers. Large ones share their operands
 //! in workgroup memory (`tiled.rs`), long ones of few results are cut into slices (`split.rs`).
 
-use quickstudy_kernels::program::{Kernel, is_long_product};
 use quickstudy_kernels::tensor::NodeId;
 
 use super::emit::Emitter;
@@ -10,6 +9,7 @@ use super::memory::Memory;
 use super::results::{Code, GROUP, after, partial};
 use super::split;
 use crate::limits::KernelLimits;
+use crate::plan::{Kernel, is_long_product};
 
 /// Rows and columns of an invocation's block.
 pub(super) const BLOCK: usize = 4;

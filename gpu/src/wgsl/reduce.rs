@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use quickstudy_kernels::program::{Kernel, is_long_sum, is_view};
+use quickstudy_kernels::program::is_view;
 use quickstudy_kernels::tensor::{Graph, NodeId, Op};
 
 use super::emit::Emitter;
@@ -11,6 +11,7 @@ use super::memory::Memory;
 use super::results::{Code, GROUP, after, partial};
 use super::split;
 use crate::limits::KernelLimits;
+use crate::plan::{Kernel, is_long_sum};
 
 /// Elements that one invocation sums by itself.
 const SERIAL: usize = 32;

@@ -4,13 +4,13 @@
 use std::fmt::Write;
 
 use quickstudy_kernels::DType;
-use quickstudy_kernels::program::Kernel;
 use quickstudy_kernels::tensor::NodeId;
 
 use super::emit::Emitter;
 use super::index::Ix;
 use super::memory::Memory;
 use super::results::{Code, GROUP, after};
+use crate::plan::Kernel;
 
 /// Results of a workgroup: neighbours, so that their partial results are read together.
 const WIDTH: usize = 16;

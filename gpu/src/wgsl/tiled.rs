@@ -5,7 +5,6 @@
 
 use std::fmt::Write;
 
-use quickstudy_kernels::program::Kernel;
 use quickstudy_kernels::tensor::Op;
 
 use super::emit::Emitter;
@@ -13,6 +12,7 @@ use super::index::Ix;
 use super::matmul::{BLOCK, DEPTH, MatMulWork};
 use super::memory::Memory;
 use super::results::{Code, DIMENSION, GROUP};
+use crate::plan::Kernel;
 
 /// A load by an invocation, in each step of the summed axis, from an operand: four neighbours along the free axis.
 struct TileLoad {

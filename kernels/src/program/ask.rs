@@ -6,7 +6,7 @@ use super::context::Context;
 #[cfg(not(target_arch = "wasm32"))]
 use super::cut::RankJoin;
 use super::cut::{Cut, CutKind};
-use super::plan::Role;
+use super::trace::Role;
 use crate::tensor::{fail, graph};
 use crate::{DType, Error, Tensor};
 

@@ -5,7 +5,7 @@
 
 use super::cut::{Cut, CutKind, CutStep};
 use super::marks::Marks;
-use super::plan::{Arg, Role};
+use super::trace::{Arg, Role};
 use super::{is_leaf, is_view};
 use crate::tensor::graph::ROOT;
 use crate::tensor::{Graph, NodeId, Op};

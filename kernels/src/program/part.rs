@@ -2,9 +2,9 @@
 
 use super::context::Context;
 use super::division::Division;
-use super::plan::{Arg, Role};
 use super::program::{Outputs, Program};
 use super::state::State;
+use super::trace::{Arg, Role};
 use crate::backend::Array;
 use crate::backend::ScalarValue;
 use crate::tensor::{Graph, NodeId, Op};

@@ -1,10 +1,10 @@
 //! A scope (the program, or the body of a loop), and the values that it must leave behind.
 
+use quickstudy_kernels::tensor::{Graph, NodeId};
 use rustc_hash::FxHashMap;
 
+use super::kernel::Place;
 use super::options::PlanOptions;
-use crate::program::plan::Place;
-use crate::tensor::{Graph, NodeId};
 
 /// A value that must be in a certain place at the end of a schedule.
 #[derive(Clone, Debug)]

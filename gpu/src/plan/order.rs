@@ -6,17 +6,16 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use quickstudy_kernels::program::{fold, is_constant};
+use quickstudy_kernels::tensor::{NodeId, Op};
+use quickstudy_kernels::{Error, Result};
 use rustc_hash::FxHashMap;
 
-use super::Place;
 use super::flow::{Class, Flow, Use};
 use super::fuse::{Groups, users};
 use super::inline::Inlined;
+use super::kernel::{Kind, Place};
 use super::scope::Want;
-use crate::program::plan::Kind;
-use crate::program::views::{fold, is_constant};
-use crate::tensor::{NodeId, Op};
-use crate::{Error, Result};
 
 /// Where a value is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

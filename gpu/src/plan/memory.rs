@@ -1,17 +1,16 @@
 //! Temporaries and the finished kernels.
 
+use quickstudy_kernels::Result;
+use quickstudy_kernels::program::fold;
+use quickstudy_kernels::tensor::{NodeId, Op};
 use rustc_hash::FxHashMap;
 
 use super::flow::{Class, Flow, Use};
 use super::fuse::Group;
 use super::inline::Inlined;
+use super::kernel::{Kernel, KernelSchedule, Kind, Place};
 use super::order::{Home, Ordered};
 use super::scope::Scope;
-use super::{KernelSchedule, Place};
-use crate::Result;
-use crate::program::plan::{Kernel, Kind};
-use crate::program::views::fold;
-use crate::tensor::{NodeId, Op};
 
 /// Slots for temporaries, handed out in the order of the kernels.
 #[derive(Default)]

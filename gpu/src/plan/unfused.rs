@@ -1,11 +1,11 @@
 //! One kernel per node: what the fused plans are compared with.
 
+use quickstudy_kernels::Result;
+use quickstudy_kernels::program::{fold, is_constant, is_leaf, is_view};
+use quickstudy_kernels::tensor::{NodeId, Op};
+
+use super::kernel::{Kernel, KernelSchedule, Kind, Place};
 use super::scope::{Scope, Want};
-use super::{KernelSchedule, Place};
-use crate::Result;
-use crate::program::plan::{Kernel, Kind};
-use crate::program::views::{fold, is_constant, is_leaf, is_view};
-use crate::tensor::{NodeId, Op};
 
 impl Scope<'_> {
     /// One kernel per node, then copies of the wanted values to their places.
