@@ -8,8 +8,8 @@
 //! 5. `memory`: temporaries, shared by values that are not alive at the same time.
 //!
 //! A map joins the product or reduction that it follows, siblings share a kernel, and no kernel binds more than 8
-//! buffers. A carry changed by `store` whose old value is read afterwards is an error on a GPU, where other devices copy
-//! the carry; what else cannot be done in place is a copy, which the plan shows.
+//! buffers. What cannot be done in place, such as a `store` into a carry whose old value is read afterwards, is a copy,
+//! which the plan shows.
 //!
 //! A fault here would be a silent wrong answer. So `Plan::validate` follows what every place holds (in debug builds),
 //! tests run random programs on the f64 reference exactly as the plan says, which must equal the graph's own values to
@@ -61,7 +61,7 @@ impl Plan {
     /// Plans a traced program.
     ///
     /// # Errors
-    /// If a carry is changed by `store` and its old value read afterwards.
+    /// A fault of the plan itself, which builds with debug assertions and the feature `validate` look for.
     pub fn new(trace: impl Into<Arc<Trace>>, options: &PlanOptions) -> Result<Plan> {
         Plan::of(trace.into(), options)
     }
@@ -76,11 +76,10 @@ impl Plan {
                 node: *node,
                 place: Place::Arg(*arg),
                 old: if state { graph.nodes.iter().position(|n| old(&n.op)).map(|i| i as NodeId) } else { None },
-                name: format!("state `{}`", args[*arg].name),
             }
         };
         let wants: Vec<Want> = trace.results.iter().map(want).collect();
-        let schedule = Scope { graph, scope: ROOT, outs: &outs, options }.schedule(&wants)?;
+        let schedule = Scope { graph, scope: ROOT, outs: &outs, options }.schedule(&wants);
         let plan = Plan { trace, schedule };
         if cfg!(any(debug_assertions, test, feature = "validate")) {
             plan.validate().map_err(|e| Error::Program(format!("{e}\n{plan}")))?;
@@ -100,12 +99,12 @@ impl Plan {
 }
 
 impl Scope<'_> {
-    fn schedule(&self, wants: &[Want]) -> Result<KernelSchedule> {
+    fn schedule(&self, wants: &[Want]) -> KernelSchedule {
         if self.options.fuse { self.fused(wants) } else { self.unfused(wants) }
     }
 
     #[inline(never)]
-    fn fused(&self, wants: &[Want]) -> Result<KernelSchedule> {
+    fn fused(&self, wants: &[Want]) -> KernelSchedule {
         let flow = flow::Flow::new(self, wants);
         let mut forced = vec![false; flow.items.len()];
         let mut cap = fuse::Cap { most: self.options.max_bindings, in_place: true };
@@ -118,20 +117,20 @@ impl Scope<'_> {
             {
                 continue;
             }
-            let schedule = memory::emit(self, &flow, &inlined, order::order(&flow, &inlined, groups)?)?;
+            let schedule = memory::emit(self, &flow, &inlined, order::order(&flow, &inlined, groups));
             let too_many = |k: &Kernel| k.kind != Kind::Scan && k.bindings() > cap.most;
             if cap.in_place && schedule.kernels.iter().any(too_many) {
                 // What was to be written in place could not be.
                 cap.in_place = false;
                 continue;
             }
-            return Ok(schedule);
+            return schedule;
         }
     }
 
     /// Schedule of a scan's body.
     #[inline(never)]
-    fn body(&self, scan: &Scan) -> Result<KernelSchedule> {
+    fn body(&self, scan: &Scan) -> KernelSchedule {
         let wants: Vec<Want> = scan
             .body
             .outs
@@ -141,10 +140,10 @@ impl Scope<'_> {
                 if i < scan.carries {
                     let param = 1 + i;
                     let (place, old) = (Place::Param(param), Some(scan.body.params[param]));
-                    Want { node: *node, place, old, name: format!("carry {i} of a scan") }
+                    Want { node: *node, place, old }
                 } else {
                     let row = i - scan.carries;
-                    Want { node: *node, place: Place::Row(row), old: None, name: format!("output {row} of a scan") }
+                    Want { node: *node, place: Place::Row(row), old: None }
                 }
             })
             .collect();

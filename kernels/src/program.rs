@@ -27,6 +27,7 @@
 //! # Ok::<(), quickstudy_core::Error>(())
 //! ```
 
+mod arg;
 mod ask;
 #[cfg(feature = "debug")]
 mod bulk;
@@ -55,6 +56,7 @@ mod versions;
 mod views;
 
 pub use crate::backend::Array;
+pub use arg::{Arg, Role, ScalarSpec};
 pub use context::Context;
 pub use flops::Flops;
 pub use footprint::{Footprint, Holds};
@@ -64,5 +66,5 @@ pub use program::{Outputs, Program};
 pub use row_numbers::RowNumbers;
 pub use segments::{Host, Segments};
 pub use state::State;
-pub use trace::{Arg, Role, ScalarSpec, Trace};
+pub use trace::Trace;
 pub use views::{fold, is_constant, is_leaf, is_view};

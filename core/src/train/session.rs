@@ -177,7 +177,7 @@ impl Session {
     /// The number of bytes that training takes on a device, even if the device has fewer.
     ///
     /// # Errors
-    /// If what the setup asks for cannot be planned.
+    /// If what the setup asks for cannot be traced.
     pub fn memory(device: &Device, setup: &Setup) -> Result<u64> {
         let copies = if device.caps().is_cpu { setup.bytes_of_copies() } else { 0 };
         let (mut args, mut bytes) = (0, copies.saturating_add(setup.bytes_of_leaving()));

@@ -15,8 +15,6 @@ pub(super) struct Want {
     pub(super) place: Place,
     /// The leaf that is in this place at the start, if it may be read.
     pub(super) old: Option<NodeId>,
-    /// Its name in messages.
-    pub(super) name: String,
 }
 
 /// A scope to be planned.

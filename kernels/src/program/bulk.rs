@@ -7,7 +7,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::trace::{Arg, Role, Trace};
+use super::arg::{Arg, Role};
 use super::versions::versions;
 use super::views::is_view;
 use crate::tensor::graph::Node;
@@ -15,8 +15,8 @@ use crate::tensor::op::Scan;
 use crate::tensor::{Graph, NodeId, Op, Unary};
 use crate::{Error, Result};
 
-/// Checks all bulk entries of a program.
-pub(super) fn check(Trace { graph, args, results, .. }: &Trace) -> Result<()> {
+/// Checks all bulk entries of a program with these arguments and results.
+pub(super) fn check(graph: &Graph, args: &[Arg], results: &[(NodeId, usize)]) -> Result<()> {
     let wanted: Vec<NodeId> = results.iter().map(|result| result.0).collect();
     for (number, arg) in args.iter().enumerate().filter(|(_, arg)| arg.bulk) {
         let is_it = |op: &Op| matches!(op, Op::Input(i) if *i as usize == number);

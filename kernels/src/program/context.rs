@@ -2,8 +2,8 @@
 
 use std::panic::Location;
 
+use super::arg::{Arg, Role, ScalarSpec};
 use super::cut::Cut;
-use super::trace::{Arg, Role, ScalarSpec};
 use crate::tensor::{Op, fail, push};
 use crate::{DType, Error, Tensor};
 

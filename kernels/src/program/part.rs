@@ -1,10 +1,10 @@
 //! The program between two cuts of a trace.
 
+use super::arg::{Arg, Role};
 use super::context::Context;
 use super::division::Division;
 use super::program::{Outputs, Program};
 use super::state::State;
-use super::trace::{Arg, Role};
 use crate::backend::Array;
 use crate::backend::ScalarValue;
 use crate::tensor::{Graph, NodeId, Op};

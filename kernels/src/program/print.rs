@@ -2,18 +2,10 @@
 
 use std::fmt::{self, Write};
 
-use super::program::Program;
 use super::trace::Trace;
 use super::views::{is_leaf, is_view};
 use crate::DType;
 use crate::tensor::{Graph, Node, NodeId, Op, Unary};
-
-impl Program {
-    /// The trace, and what the device made of it, as text: the same for the same trace.
-    pub fn dump(&self) -> String {
-        format!("{}{}", self.trace(), self.compiled())
-    }
-}
 
 impl fmt::Display for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use super::arg::Role;
 use super::context::Context;
 #[cfg(not(target_arch = "wasm32"))]
 use super::row_numbers::RowNumbers;
 use super::state::State;
-use super::trace::{Role, Trace};
+use super::trace::Trace;
 use crate::backend::Array;
 use crate::backend::reference::NonFinite;
 #[cfg(feature = "debug")]
@@ -144,9 +145,9 @@ impl Program {
         &self.trace
     }
 
-    /// What the device made of the trace, as text.
-    pub(super) fn compiled(&self) -> String {
-        self.executable.print(&self.trace)
+    /// The trace, and what the device made of it, as text: the same for the same trace.
+    pub fn dump(&self) -> String {
+        format!("{}{}", self.trace, self.executable.print(&self.trace))
     }
 
     /// The host's costs of all runs so far.

@@ -20,8 +20,8 @@ mod seed_axis;
 mod tests;
 mod trace;
 
+use super::arg::{Arg, Role};
 use super::row_numbers::{NumberColumn, RowNumbers, TABLES};
-use super::trace::{Arg, Role};
 use crate::{DType, Result};
 pub(super) use trace::VariantTrace;
 use trace::apart;

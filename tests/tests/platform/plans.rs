@@ -2,8 +2,9 @@
 
 use quickstudy_core::algo::ppo::PpoConfig;
 use quickstudy_core::algo::{Ppo, Training};
-use quickstudy_core::env::EnvDef;
+use quickstudy_core::env::{EnvDef, builtin};
 use quickstudy_core::tensor::Op;
+use quickstudy_core::train::{Preset, Setup, presets};
 use quickstudy_gpu::{Kernel, KernelSchedule, Kind, Plan};
 use quickstudy_tests::gpu::plan;
 use quickstudy_tests::panel::Panel;
@@ -36,6 +37,18 @@ fn ppo_takes_few_dispatches() {
     assert_eq!(counts(&continuous), [(9, 9), (3, 3), (1, 1), (38, 39)], "{continuous}");
     let several = ppo_on(&Panel::Shown.env().with_time_limit(500).expect("a longer episode"));
     assert_eq!(counts(&several), [(11, 11), (3, 3), (1, 1), (45, 46)], "{several}");
+}
+
+/// Debug builds and the feature `validate` follow what each place of a plan holds.
+#[test]
+fn every_preset_has_a_plan_without_faults() {
+    for preset in presets().expect("presets").into_iter().filter(Preset::is_builtin) {
+        let env = builtin(&preset.env).expect("a built-in environment");
+        let setup = Setup::resolve(preset.algorithm, env, &[0], None, &[]).expect("a setup");
+        for trace in setup.traces().expect("traces") {
+            assert!(plan(trace).dispatches() > 0, "{}", preset.name);
+        }
+    }
 }
 
 #[test]

@@ -54,3 +54,26 @@ fn name(lowered: &Lowered, value: ValueId) -> String {
         _ => format!("%{}", lowered.nodes[value]),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::tensor::{Loop, scan};
+    use crate::{DType, Device, Program, Tensor};
+
+    #[test]
+    fn a_program_prints_its_trace_and_its_steps() {
+        let program = Program::new(&Device::cpu(1), |cx| {
+            let x = cx.input("x", &[4, 3], DType::F32);
+            let (c, _) = scan(7, true, &[Tensor::zeros(&[3])], &[], |_, c, _| Loop {
+                carry: vec![c[0] + x.slice(0, 1, 2).reshape(&[3]).sum_all()],
+                ys: Vec::new(),
+            });
+            cx.output("last", c[0]);
+            cx.output("turned", x.transpose());
+        });
+        let text = program.unwrap().dump();
+        for part in ["@0 input `x` f32[4, 3]", "%1 = ", "steps: ", "\n  scan 7x backwards -> ", "\n    ", " -> @2"] {
+            assert!(text.contains(part), "no {part:?} in\n{text}");
+        }
+    }
+}
