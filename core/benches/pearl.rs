@@ -69,7 +69,7 @@ fn training(threads: usize) -> Result<(impl FnMut() -> Result<()>, f64)> {
     };
     let pearl = Pearl::new(&config, env.spec())?;
     let pearl: Rc<dyn Algorithm> = pearl.for_steps(100_000)?.ok_or(quickstudy_core::Error::Interrupted)?.into();
-    let gigaflops = Training::plan(&*pearl, &env, 1)?.flops().total() as f64 / 1e9;
+    let gigaflops = Training::trace(&*pearl, &env, 1)?.flops().total() as f64 / 1e9;
     let mut training = Training::new(&device, pearl, &env, &[0])?;
     let mut done = 0;
     let mut step = move || {

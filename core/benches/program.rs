@@ -1,4 +1,4 @@
-//! Measures the cost of a program apart from its work: tracing and planning an iteration of PPO, MAML's family and RL²,
+//! Measures the cost of a program apart from its work: tracing an iteration of PPO, MAML's family and RL²,
 //! compiling it for the CPU, and replaying a program of one tiny operation. It also times a loop over rows that ends
 //! early, beside the same loop that goes on to its end.
 //!
@@ -20,14 +20,14 @@ use quickstudy_core::meta::{Maml, MamlConfig, Rl2, Rl2Config, Rl2Variant, Varian
 use quickstudy_core::tensor::{Loop, scan, scan_until};
 use quickstudy_core::{DType, Device, Program, State, Tensor, env};
 
-fn planning(c: &mut Criterion) {
-    let mut group = c.benchmark_group("planning");
+fn tracing(c: &mut Criterion) {
+    let mut group = c.benchmark_group("tracing");
     group.sample_size(30);
     for name in ["cartpole", "pendulum"] {
         let Ok(env) = env::builtin(name) else { continue };
         let config = PpoConfig::default();
-        group.bench_function(format!("trace and plan PPO on {name}"), |b| {
-            b.iter(|| Training::plan(&Ppo::new(&config, env.spec())?, &env, 1))
+        group.bench_function(format!("trace PPO on {name}"), |b| {
+            b.iter(|| Training::trace(&Ppo::new(&config, env.spec())?, &env, 1))
         });
         let device = Device::cpu(1);
         group.bench_function(format!("all of setting up PPO on {name}"), |b| {
@@ -39,25 +39,25 @@ fn planning(c: &mut Criterion) {
     }
     if let Ok(env) = env::builtin("pendulum") {
         let config = SacConfig::default();
-        group.bench_function("trace and plan SAC on pendulum", |b| {
-            b.iter(|| Training::plan(&Sac::of(&config, env.spec())?, &env, 1))
+        group.bench_function("trace SAC on pendulum", |b| {
+            b.iter(|| Training::trace(&Sac::of(&config, env.spec())?, &env, 1))
         });
-        let plan = Sac::of(&config, env.spec()).and_then(|sac| Training::plan(&sac, &env, 1)).map(Arc::new);
+        let trace = Sac::of(&config, env.spec()).and_then(|sac| Training::trace(&sac, &env, 1)).map(Arc::new);
         let device = Device::cpu(1);
-        group.bench_function("compile the plan of SAC for the CPU", |b| {
-            b.iter(|| plan.as_ref().map(|plan| device.compile(plan.clone()).is_ok()))
+        group.bench_function("compile SAC for the CPU", |b| {
+            b.iter(|| trace.as_ref().map(|trace| device.compile(trace.clone()).is_ok()))
         });
     }
     let Ok(env) = env::builtin("point-corner") else { return };
     for variant in [Variant::ProMp, Variant::MamlTrpo] {
         let config = MamlConfig::of(variant);
-        let name = format!("trace and plan {} on point-corner", variant.name());
-        group.bench_function(name, |b| b.iter(|| Training::plan(&Maml::new(variant, &config, env.spec())?, &env, 1)));
+        let name = format!("trace {} on point-corner", variant.name());
+        group.bench_function(name, |b| b.iter(|| Training::trace(&Maml::new(variant, &config, env.spec())?, &env, 1)));
     }
     for variant in Rl2Variant::ALL {
         let config = Rl2Config { episodes: 4, ..Rl2Config::of(variant) };
-        let name = format!("trace and plan RL² by {variant:?} on point-corner, trials of 400 steps");
-        group.bench_function(name, |b| b.iter(|| Training::plan(&Rl2::new(variant, &config, env.spec())?, &env, 1)));
+        let name = format!("trace RL² by {variant:?} on point-corner, trials of 400 steps");
+        group.bench_function(name, |b| b.iter(|| Training::trace(&Rl2::new(variant, &config, env.spec())?, &env, 1)));
     }
 }
 
@@ -131,7 +131,7 @@ fn table() {
 
 fn main() {
     let benches = |c: &mut Criterion| {
-        planning(c);
+        tracing(c);
         replay(c);
         ends(c);
     };

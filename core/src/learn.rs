@@ -2,8 +2,6 @@
 //! minibatches, the order of data's rows, ratios of probabilities, the use of entropy, targets that follow.
 
 mod descent;
-#[cfg(test)]
-mod dispatch_tests;
 mod entropy;
 mod metrics;
 mod passes;

@@ -1,6 +1,6 @@
 //! The core of quickstudy: reinforcement learning as tensor programs.
 //!
-//! The repeated part of training (playing, advantages, updates) is traced once, planned into kernels, and replayed on a
+//! The repeated part of training (playing, advantages, updates) is traced once, compiled, and replayed on a
 //! [`Device`]: the CPU, with SIMD and threads, or any GPU through the crate `quickstudy-gpu`. There are four ways in.
 //!
 //! # Train what is built in

@@ -44,7 +44,7 @@ mod session;
 mod setup;
 
 pub use attempt::adapted::{Adaptation, AdaptationStage, MetaTest, PathStep, StageUnit};
-pub use attempt::episode_program::evaluation_plan;
+pub use attempt::episode_program::evaluation_trace;
 pub use attempt::evaluation::{Episode, Evaluation, MAX_EPISODES};
 pub use attempt::evaluator::Evaluator;
 pub use attempt::guesses::Guesses;

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use quickstudy_kernels::backend::{Backend, Buffer, BufferData, Caps, Executable, Interrupt, ReadFuture};
-use quickstudy_kernels::program::Plan;
+use quickstudy_kernels::program::Trace;
 use quickstudy_kernels::{DType, Device, Error, Result};
 
 use crate::adapter::{AdapterInfo, GpuOptions};
@@ -15,6 +15,7 @@ use crate::context::Context;
 use crate::exec::GpuExecutable;
 use crate::large;
 use crate::limits::{DeviceLimits, KernelLimits};
+use crate::plan::{Plan, PlanOptions};
 use crate::read::Read;
 
 /// A GPU. Clones are the same one.
@@ -125,11 +126,12 @@ impl Backend for Gpu {
         }
     }
 
-    fn compile(&self, plan: Arc<Plan>) -> Result<Box<dyn Executable>> {
-        large::check_arguments(&self.context, &plan)?;
+    fn compile(&self, trace: Arc<Trace>) -> Result<Box<dyn Executable>> {
+        large::check_arguments(&self.context, &trace)?;
+        let plan = Plan::new(trace, &PlanOptions::default())?;
         let compiled = compile::compile(&plan, self.limits())?;
         large::check_own(&self.context, &plan, &compiled.own)?;
-        Ok(Box::new(GpuExecutable::new(&self.context, &plan, compiled)?))
+        Ok(Box::new(GpuExecutable::new(&self.context, plan, compiled)?))
     }
 
     fn interrupt(&self) -> Interrupt {

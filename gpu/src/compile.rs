@@ -7,10 +7,10 @@ mod pack;
 mod runs;
 mod spot;
 
-use quickstudy_kernels::program::{Kernel, KernelSchedule, Kind, Plan};
 use quickstudy_kernels::{Error, Result};
 
 use crate::limits::KernelLimits;
+use crate::plan::{Kernel, KernelSchedule, Kind, Plan};
 use crate::wgsl::{self, Body, Part, Pass, Shader};
 use bind::{Bindings, Frame};
 pub(crate) use number::Number;
@@ -42,7 +42,7 @@ impl Dispatch {
 
     /// The shader that it runs, of a kernel of that plan.
     pub fn shader(&self, plan: &Plan) -> Shader {
-        wgsl::shader(&plan.graph, &self.parts, &self.written, plan.scalars.len())
+        wgsl::shader(&plan.trace.graph, &self.parts, &self.written, plan.trace.scalars.len())
     }
 }
 
@@ -255,7 +255,7 @@ impl Compiler<'_> {
     ) -> Result<()> {
         bindings.write(writes);
         let Bindings { mut homes, memory, .. } = bindings;
-        let graph = &self.plan.graph;
+        let graph = &self.plan.trace.graph;
         let (passes, scratch) = wgsl::passes(graph, kernel, &memory, self.limits)?;
         if scratch > 0 {
             homes.push(self.scratch(scratch));

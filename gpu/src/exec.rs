@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use quickstudy_kernels::backend::{Buffer, Counters, Executable, ScalarValue};
-use quickstudy_kernels::program::{Footprint, Holds, Plan};
+use quickstudy_kernels::program::{Footprint, Holds, Trace};
 use quickstudy_kernels::{Error, Result};
 
 use crate::buffer::{self, GpuBuffer};
@@ -12,6 +12,7 @@ use crate::compile::{Compiled, Home, Step};
 use crate::context::{Context, STRIDE};
 use crate::large;
 use crate::pace::Pace;
+use crate::plan::Plan;
 use crate::wgsl::Shader;
 
 /// Sets of arguments whose bind groups are kept, per dispatch.
@@ -35,6 +36,7 @@ struct Ready {
 /// A program on a GPU.
 pub(crate) struct GpuExecutable {
     context: Rc<Context>,
+    plan: Plan,
     ready: Vec<Ready>,
     steps: Vec<Step>,
     /// Number of elements of the program's own buffers.
@@ -50,8 +52,8 @@ pub(crate) struct GpuExecutable {
 }
 
 impl GpuExecutable {
-    pub fn new(context: &Rc<Context>, plan: &Plan, compiled: Compiled) -> Result<GpuExecutable> {
-        let words = vec![0u32; 4 * (1 + plan.scalars.len().div_ceil(4))];
+    pub fn new(context: &Rc<Context>, plan: Plan, compiled: Compiled) -> Result<GpuExecutable> {
+        let words = vec![0u32; 4 * (1 + plan.trace.scalars.len().div_ceil(4))];
         let scalars = context.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("scalars"),
             size: words.len() as u64 * 4,
@@ -59,7 +61,7 @@ impl GpuExecutable {
             mapped_at_creation: false,
         });
         let steps = context.steps(compiled.longest)?;
-        let shaders: Vec<Shader> = compiled.dispatches.iter().map(|dispatch| dispatch.shader(plan)).collect();
+        let shaders: Vec<Shader> = compiled.dispatches.iter().map(|dispatch| dispatch.shader(&plan)).collect();
         let most = shaders.iter().map(|shader| shader.levels).max().unwrap_or(0);
         let uniforms = (0..=most).map(|levels| uniforms(context, levels, &scalars, &steps)).collect();
         let mut ready = Vec::with_capacity(compiled.dispatches.len());
@@ -81,6 +83,7 @@ impl GpuExecutable {
         context.check()?;
         Ok(GpuExecutable {
             context: context.clone(),
+            plan,
             ready,
             steps: compiled.steps.concat(),
             lens: compiled.own,
@@ -171,13 +174,17 @@ impl Executable for GpuExecutable {
         self.counters
     }
 
-    fn footprint(&self, plan: &Plan) -> Footprint {
-        let mut footprint = Footprint::of_arguments(plan, 4);
+    fn footprint(&self, trace: &Trace) -> Footprint {
+        let mut footprint = Footprint::of_arguments(trace, 4);
         for len in &self.lens {
-            let holds = large::kept(&plan.graph, &plan.schedule, *len).map_or(Holds::Scratch, Holds::Value);
+            let holds = large::kept(&trace.graph, &self.plan.schedule, *len).map_or(Holds::Scratch, Holds::Value);
             footprint.add(*len as u64 * 4, holds);
         }
         footprint
+    }
+
+    fn print(&self, _trace: &Trace) -> String {
+        self.plan.kernels().unwrap_or_default()
     }
 }
 

@@ -1,10 +1,11 @@
 //! Finds buffers that are too large for a GPU, and says which tensor is in them and where it was made.
 
-use quickstudy_kernels::program::{KernelSchedule, Place, Plan, Role};
+use quickstudy_kernels::program::Trace;
 use quickstudy_kernels::tensor::{Graph, NodeId, Op};
 use quickstudy_kernels::{DType, Error, Result};
 
 use crate::context::Context;
+use crate::plan::{KernelSchedule, Place, Plan};
 
 /// Bytes as MiB, rounded up to a tenth.
 fn mib(bytes: u64) -> String {
@@ -35,21 +36,14 @@ pub(crate) fn check(context: &Context, bytes: u64, what: impl FnOnce() -> String
     )))
 }
 
-/// Checks that every argument that a plan binds fits into a buffer.
+/// Checks that every argument of a program fits into a buffer.
 ///
 /// # Errors
 /// As [`check`].
-pub(crate) fn check_arguments(context: &Context, plan: &Plan) -> Result<()> {
-    for arg in &plan.args {
+pub(crate) fn check_arguments(context: &Context, trace: &Trace) -> Result<()> {
+    for arg in &trace.args {
         let bytes = arg.shape.iter().product::<usize>() as u64 * 4;
-        check(context, bytes, || {
-            let role = match arg.role {
-                Role::Input => "input",
-                Role::State => "state",
-                Role::Output => "output",
-            };
-            format!("the {role} `{}` {}", arg.name, tensor(&arg.shape, arg.dtype))
-        })?;
+        check(context, bytes, || format!("the {} `{}` {}", arg.role.name(), arg.name, tensor(&arg.shape, arg.dtype)))?;
     }
     Ok(())
 }
@@ -68,9 +62,9 @@ fn tensor(shape: &[usize], dtype: DType) -> String {
 
 /// Describes the value that a program keeps in a buffer of so many elements.
 fn temporary(plan: &Plan, len: usize) -> String {
-    match kept(&plan.graph, &plan.schedule, len) {
+    match kept(&plan.trace.graph, &plan.schedule, len) {
         Some(id) => {
-            let node = &plan.graph.nodes[id as usize];
+            let node = &plan.trace.graph.nodes[id as usize];
             format!("the result of `{}` {}, made at {},", node.op.name(), tensor(&node.shape, node.dtype), node.origin)
         }
         None => format!("what a program keeps together ({len} elements)"),

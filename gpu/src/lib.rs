@@ -1,6 +1,7 @@
-//! Tensor programs on any GPU: plans as WGSL compute shaders through wgpu (Vulkan, Metal, DX12, WebGPU).
+//! Tensor programs on any GPU: WGSL compute shaders through wgpu (Vulkan, Metal, DX12, WebGPU).
 //!
-//! [`Gpu`] implements [`quickstudy_kernels::backend::Backend`]. Each Map, Reduce and MatMul of a plan becomes one
+//! [`Gpu`] implements [`quickstudy_kernels::backend::Backend`]. `plan` turns the graph of a trace into a [`Plan`]:
+//! kernels, their order, and the memory of their operands. Each Map, Reduce and MatMul of a plan becomes one
 //! shader, or two where a long sum is cut into slices. A Scan whose rows are independent, such as a rollout, is one
 //! dispatch with an invocation per row; any other is a replay of its body's dispatches. Nothing is decided while a
 //! program runs.
@@ -29,6 +30,7 @@ mod large;
 mod limits;
 mod pace;
 mod pipeline;
+mod plan;
 mod read;
 mod wgsl;
 
@@ -36,3 +38,4 @@ pub use adapter::{AdapterInfo, GpuOptions, adapters};
 pub use backend::Gpu;
 pub use compile::{dispatches, shaders};
 pub use limits::{DeviceLimits, KernelLimits};
+pub use plan::{Kernel, KernelSchedule, Kind, Place, Plan, PlanOptions};

@@ -27,7 +27,6 @@ mod split;
 mod stretch;
 mod tiled;
 
-use quickstudy_kernels::program::{Kernel, Kind};
 use quickstudy_kernels::tensor::{Graph, NodeId, Op};
 use quickstudy_kernels::{Error, Result};
 
@@ -41,6 +40,7 @@ use results::{results, write};
 pub(crate) use rowwise::RowLoop;
 
 use crate::limits::KernelLimits;
+use crate::plan::{Kernel, Kind};
 
 /// A compute shader.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Devices that run planned tensor programs. [`Backend`] is the tensor trait: what it takes to run a [`Plan`].
+//! Devices that run tensor programs. [`Backend`] is the tensor trait: what it takes to run a [`Trace`].
 
 mod array;
 mod budget;
@@ -19,7 +19,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::program::{Footprint, Plan};
+use crate::program::{Footprint, Trace};
 use crate::{DType, Result};
 
 pub use array::Array;
@@ -72,7 +72,7 @@ pub type LocalFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 /// Bytes that a device is still to deliver.
 pub type ReadFuture = Pin<Box<dyn Future<Output = Result<Vec<u8>>>>>;
 
-/// Runs planned tensor programs on one device. Nothing here blocks; a read is the only wait.
+/// Runs tensor programs on one device. Nothing here blocks; a read is the only wait.
 pub trait Backend: Debug {
     /// Properties and limits of the device.
     fn caps(&self) -> Caps;
@@ -83,17 +83,17 @@ pub trait Backend: Debug {
     fn write(&self, buffer: &Buffer, first: usize, bytes: &[u8]) -> Result<()>;
     /// The bytes of some elements of a buffer, at least one, as they are after all work enqueued before this call.
     fn read(&self, buffer: &Buffer, elements: Range<usize>) -> ReadFuture;
-    /// Make a plan ready to run. Its memory is allocated by the first run.
-    fn compile(&self, plan: Arc<Plan>) -> Result<Box<dyn Executable>>;
+    /// Makes a program ready to run. Its memory is allocated by the first run.
+    fn compile(&self, trace: Arc<Trace>) -> Result<Box<dyn Executable>>;
     /// Asks its running programs to stop.
     fn interrupt(&self) -> Interrupt {
         Interrupt::default()
     }
 }
 
-/// A plan that is ready to run.
+/// A program that is ready to run.
 pub trait Executable {
-    /// Enqueue one run. `args` are the plan's arguments in order; `scalars` the bits of its run-time scalars.
+    /// Enqueue one run. `args` are the trace's arguments in order; `scalars` the bits of its run-time scalars.
     fn run(&mut self, args: &[Buffer], scalars: &[ScalarValue]) -> Result<()>;
 
     /// The host's costs of all runs so far.
@@ -107,8 +107,13 @@ pub trait Executable {
     }
 
     /// The memory that it takes.
-    fn footprint(&self, plan: &Plan) -> Footprint {
-        Footprint::of_arguments(plan, 4)
+    fn footprint(&self, trace: &Trace) -> Footprint {
+        Footprint::of_arguments(trace, 4)
+    }
+
+    /// What the trace was compiled to, as text: kernels or steps in their order, a line each or several.
+    fn print(&self, _trace: &Trace) -> String {
+        String::new()
     }
 }
 

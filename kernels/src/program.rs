@@ -1,4 +1,4 @@
-//! Tensor programs: traced once, planned, compiled for a device, then replayed.
+//! Tensor programs: traced once, compiled for a device, then replayed.
 //!
 //! [`Program::new`] calls a function once with a [`Context`], which declares what the program reads and writes. Each
 //! run then reads its inputs, changes a [`State`] in place and gives its outputs in arrays of their own.
@@ -27,7 +27,10 @@
 //! # Ok::<(), quickstudy_core::Error>(())
 //! ```
 
+mod arg;
 mod ask;
+#[cfg(feature = "debug")]
+mod bulk;
 pub(crate) mod chains;
 mod context;
 mod cut;
@@ -38,8 +41,6 @@ mod marks;
 mod native;
 mod part;
 mod places;
-mod plan;
-mod planner;
 mod print;
 #[allow(clippy::module_inception, reason = "the noun of the module")]
 mod program;
@@ -48,20 +49,22 @@ mod rank_join;
 mod row_numbers;
 mod segments;
 mod state;
+mod trace;
 #[cfg(not(target_arch = "wasm32"))]
 mod variants;
 mod versions;
 mod views;
 
 pub use crate::backend::Array;
+pub use arg::{Arg, Role, ScalarSpec};
 pub use context::Context;
 pub use flops::Flops;
 pub use footprint::{Footprint, Holds};
 pub use native::NativeCall;
-pub use plan::{Arg, Kernel, KernelSchedule, Kind, Place, Plan, Role, ScalarSpec, is_long_product, is_long_sum};
-pub use planner::PlanOptions;
+pub use print::{describe, operand};
 pub use program::{Outputs, Program};
 pub use row_numbers::RowNumbers;
 pub use segments::{Host, Segments};
 pub use state::State;
-pub use views::{is_leaf, is_view};
+pub use trace::Trace;
+pub use views::{fold, is_constant, is_leaf, is_view};

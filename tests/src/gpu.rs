@@ -1,7 +1,8 @@
-//! Opens a GPU for tests.
+//! Opens a GPU for tests, and plans for it.
 
 use quickstudy_core::Device;
-use quickstudy_gpu::{Gpu, GpuOptions};
+use quickstudy_core::program::Trace;
+use quickstudy_gpu::{Gpu, GpuOptions, Plan, PlanOptions};
 
 /// Environment variable: `default` asks every GPU for WebGPU's default limits only, as a browser may offer no more, in
 /// all tests.
@@ -31,6 +32,16 @@ pub fn open(options: &GpuOptions) -> Gpu {
 #[must_use]
 pub fn device() -> Device {
     Device::new(open(&GpuOptions::default()))
+}
+
+/// Plans a program as GPUs do.
+///
+/// # Panics
+/// If it cannot be planned.
+#[must_use]
+#[allow(clippy::panic, reason = "called by tests only")]
+pub fn plan(trace: Trace) -> Plan {
+    Plan::new(trace, &PlanOptions::default()).unwrap_or_else(|error| panic!("there is no plan: {error}"))
 }
 
 /// The factor by which errors on a GPU may be larger than where every operation rounds correctly: 1 on Mesa's and

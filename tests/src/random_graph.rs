@@ -16,6 +16,7 @@ mod generate;
 mod grow;
 mod loops;
 mod native;
+mod planned;
 mod rollouts;
 mod rows;
 mod shrink;

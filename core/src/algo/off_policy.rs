@@ -23,7 +23,7 @@
 //!    priorities of.
 //! 5. **The period.** Where updates differ, as TD3's policy moves in every second one only, `shared/period.rs` counts
 //!    them across passes, and [`run_if`](crate::tensor::run_if) leaves out those that are not due. Passes, their
-//!    updates and the steps of a target are loops, so a plan is as large for 65,536 updates as for three.
+//!    updates and the steps of a target are loops, so a trace is as large for 65,536 updates as for three.
 //!
 //! The warm-up is a stage of its own ([`Algorithm::stages`](crate::algo::Algorithm::stages)), whose program has no
 //! updates. [`Algorithm::for_steps`](crate::algo::Algorithm::for_steps) makes the memory no larger than the run.

@@ -177,12 +177,12 @@ impl Session {
     /// The number of bytes that training takes on a device, even if the device has fewer.
     ///
     /// # Errors
-    /// If what the setup asks for cannot be planned.
+    /// If what the setup asks for cannot be traced.
     pub fn memory(device: &Device, setup: &Setup) -> Result<u64> {
         let copies = if device.caps().is_cpu { setup.bytes_of_copies() } else { 0 };
         let (mut args, mut bytes) = (0, copies.saturating_add(setup.bytes_of_leaving()));
-        for plan in setup.plans()? {
-            let footprint = device.footprint(Arc::new(plan))?;
+        for trace in setup.traces()? {
+            let footprint = device.footprint(Arc::new(trace))?;
             // Stages share the state.
             args = footprint.args.max(args);
             bytes = footprint.own.saturating_add(bytes);

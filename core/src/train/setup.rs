@@ -23,7 +23,7 @@ use self::setting::table;
 use crate::algo::{Algorithm, AlgorithmDef, IntoAlgorithm, StateEntry, Together, Training};
 use crate::env::{ActionSpace, Dim};
 use crate::host::{EnvPlace, FleetSize};
-use crate::program::Plan;
+use crate::program::Trace;
 use crate::train::saved::segments::Ring;
 use crate::{Error, Result};
 
@@ -158,20 +158,20 @@ impl Setup {
         ))
     }
 
-    /// Plans one iteration, without a device.
+    /// Traces one iteration, without a device.
     ///
     /// # Errors
-    /// If it cannot be planned.
-    pub fn plan(&self) -> Result<Plan> {
-        Training::plan(&*self.fitted, &self.env, self.seeds.len())
+    /// If it cannot be traced.
+    pub fn trace(&self) -> Result<Trace> {
+        Training::trace(&*self.fitted, &self.env, self.seeds.len())
     }
 
-    /// Plans an iteration of each stage of the algorithm, without a device.
+    /// Traces an iteration of each stage of the algorithm, without a device.
     ///
     /// # Errors
-    /// As [`plan`](Setup::plan).
-    pub fn plans(&self) -> Result<Vec<Plan>> {
-        Training::plans(&*self.fitted, &self.env, self.seeds.len())
+    /// As [`trace`](Setup::trace).
+    pub fn traces(&self) -> Result<Vec<Trace>> {
+        Training::traces(&*self.fitted, &self.env, self.seeds.len())
     }
 
     /// Settings that take less memory at lower values.

@@ -1,11 +1,12 @@
 //! Finds where values of a plan are in memory, also through loops, and makes the bindings of kernels.
 
 use quickstudy_kernels::Result;
-use quickstudy_kernels::program::{Kernel, Place, Plan, is_view};
+use quickstudy_kernels::program::is_view;
 use quickstudy_kernels::tensor::op::Scan;
 use quickstudy_kernels::tensor::{Graph, NodeId};
 
 use super::spot::{Home, Spot, Write, fault};
+use crate::plan::{Kernel, Place, Plan};
 use crate::wgsl::{Leaf, Memory, Words};
 
 /// A schedule in its surroundings.
@@ -81,9 +82,9 @@ impl Frame<'_> {
                 if let Some(spot) = self.carry(p) {
                     spot
                 } else if let Some((outer, kernel, scan, _)) = &self.around {
-                    let src = plan.graph.nodes[*scan as usize].src[p - 1];
+                    let src = plan.trace.graph.nodes[*scan as usize].src[p - 1];
                     bindings.memory.leaves.insert(node, Leaf::Row(src, self.level - 1));
-                    return outer.value(plan, kernel, root(&plan.graph, src), bindings);
+                    return outer.value(plan, kernel, root(&plan.trace.graph, src), bindings);
                 } else {
                     return fault("a parameter is read outside of loops");
                 }

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use quickstudy_kernels::Result;
-use quickstudy_kernels::program::{Kernel, KernelSchedule, Place};
 use quickstudy_kernels::tensor::op::Scan;
 use quickstudy_kernels::tensor::{NodeId, Op};
 
 use super::bind::{Bindings, Frame, root};
 use super::spot::{Home, Key, Spot, fault};
 use super::{Compiler, Number, Step};
+use crate::plan::{Kernel, KernelSchedule, Place};
 use crate::wgsl::{self, Leaf, RowLoop};
 
 /// A loop of a plan.
@@ -31,7 +31,7 @@ struct Copy {
 
 impl Compiler<'_> {
     pub(super) fn scan(&mut self, kernel: &Kernel, frame: &Frame<'_>, steps: &mut Vec<Step>) -> Result<()> {
-        let graph = &self.plan.graph;
+        let graph = &self.plan.trace.graph;
         let found = kernel.nodes.iter().find_map(|id| match &graph.nodes[*id as usize].op {
             Op::Scan(scan) => Some((*id, scan.clone())),
             _ => None,
@@ -135,7 +135,7 @@ impl Compiler<'_> {
                 let words = bindings.words(from);
                 bindings.memory.leaves.insert(copy.node, Leaf::Buffer(words));
             }
-            None => frame.value(self.plan, kernel, root(&self.plan.graph, copy.node), bindings)?,
+            None => frame.value(self.plan, kernel, root(&self.plan.trace.graph, copy.node), bindings)?,
         }
         frame.steps_of(bindings);
         bindings.write(&[(copy.node, copy.to, None)]);
@@ -144,7 +144,7 @@ impl Compiler<'_> {
 
     fn copies(&mut self, bindings: &Bindings, steps: &mut Vec<Step>) -> Result<()> {
         if !bindings.memory.writes.is_empty() {
-            let pass = wgsl::copies(&self.plan.graph, &bindings.memory)?;
+            let pass = wgsl::copies(&self.plan.trace.graph, &bindings.memory)?;
             steps.push(self.dispatch(pass, &bindings.homes));
         }
         Ok(())
@@ -161,7 +161,7 @@ impl Compiler<'_> {
         copied: &[usize],
     ) -> Option<(Step, Vec<usize>)> {
         let Of { kernel, node, scan, body } = of;
-        let graph = &self.plan.graph;
+        let graph = &self.plan.trace.graph;
         let inner = Frame {
             around: Some((frame, kernel, node, scan)),
             level: frame.level + 1,
@@ -222,7 +222,7 @@ impl Compiler<'_> {
     /// if that is not enough, the carries and rows that end in arguments, to be copied there afterwards.
     fn wish(&mut self, of: Of<'_>, spots: &[Spot], carries: &[Spot], rows: &[Option<Spot>]) {
         let outs = &of.scan.body.outs;
-        let len = |i: usize| self.plan.graph.nodes[outs[i] as usize].len();
+        let len = |i: usize| self.plan.trace.graph.nodes[outs[i] as usize].len();
         let is_arg = |spot: &Spot| matches!(spot.home, Home::Arg(_));
         let first = of.scan.carries;
         let results = carries.iter().enumerate().map(|(i, spot)| (Key::carry(of.kernel, i), len(i), *spot)).chain(

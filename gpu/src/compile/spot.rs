@@ -1,8 +1,9 @@
 //! Places of values: buffers, and parts of buffers.
 
-use quickstudy_kernels::program::{Kernel, KernelSchedule};
 use quickstudy_kernels::tensor::NodeId;
 use quickstudy_kernels::{Error, Result};
+
+use crate::plan::{Kernel, KernelSchedule};
 
 /// A buffer of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

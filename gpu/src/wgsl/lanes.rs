@@ -4,13 +4,12 @@
 //! so many terms. Then the rows of blocks go through workgroup memory, one at a time, so that 4 kB are enough: a lane
 //! gathers a row, and finishes it.
 
-use quickstudy_kernels::program::Kernel;
-
 use super::emit::Emitter;
 use super::index::Ix;
 use super::matmul::{BLOCK, Block, MatMulWork};
 use super::memory::Memory;
 use super::results::GROUP;
+use crate::plan::Kernel;
 
 /// Terms of a lane at least.
 const TERMS: usize = 8;

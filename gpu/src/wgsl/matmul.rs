@@ -2,7 +2,6 @@
 //! in workgroup memory (`tiled.rs`), those of few blocks are divided among the lanes of a workgroup (`lanes.rs`), long
 //! ones of few results are cut into slices (`split.rs`).
 
-use quickstudy_kernels::program::{Kernel, is_long_product};
 use quickstudy_kernels::tensor::NodeId;
 
 use super::emit::Emitter;
@@ -12,6 +11,7 @@ use super::results::{GROUP, after, partial};
 use super::stretch::Stretch;
 use super::{lanes, split};
 use crate::limits::KernelLimits;
+use crate::plan::{Kernel, is_long_product};
 
 /// Rows and columns of an invocation's block.
 pub(super) const BLOCK: usize = 4;

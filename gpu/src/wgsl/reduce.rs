@@ -1,6 +1,6 @@
 //! Reductions: invocations of a workgroup share a result, or a few results next to each other.
 
-use quickstudy_kernels::program::{Kernel, is_long_sum, is_view};
+use quickstudy_kernels::program::is_view;
 use quickstudy_kernels::tensor::{Graph, NodeId, Op};
 
 use super::emit::Emitter;
@@ -10,6 +10,7 @@ use super::results::{GROUP, after, partial};
 use super::split;
 use super::stretch::Stretch;
 use crate::limits::KernelLimits;
+use crate::plan::{Kernel, is_long_sum};
 
 /// Elements that one invocation sums by itself.
 const SERIAL: usize = 32;

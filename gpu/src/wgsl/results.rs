@@ -1,13 +1,13 @@
 //! The results of a dispatch: which elements an invocation computes and where it stores them.
 
 use quickstudy_kernels::DType;
-use quickstudy_kernels::program::Kernel;
 use quickstudy_kernels::tensor::{NodeId, Op};
 
 use super::body::buffer;
 use super::emit::Emitter;
 use super::index::Ix;
 use super::memory::{Memory, Words};
+use crate::plan::Kernel;
 
 /// Invocations of a workgroup.
 pub(crate) const GROUP: usize = 256;

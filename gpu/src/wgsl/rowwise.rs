@@ -4,7 +4,6 @@
 //! The body's kernels are followed one by one, each for one row: their slots become private arrays. Whether the rows
 //! are independent shows while the code is written: a private value is only known at its own row.
 
-use quickstudy_kernels::program::{Kernel, KernelSchedule, Kind, Place};
 use quickstudy_kernels::tensor::op::Scan;
 use quickstudy_kernels::tensor::{Graph, NodeId, Op};
 use quickstudy_kernels::{DType, Error, Result};
@@ -13,6 +12,7 @@ use super::body::Body;
 use super::emit::Emitter;
 use super::index::Ix;
 use super::memory::{Memory, Words};
+use crate::plan::{Kernel, KernelSchedule, Kind, Place};
 
 /// Invocations of a workgroup: few, because each has much to do.
 const GROUP: usize = 64;

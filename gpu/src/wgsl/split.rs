@@ -2,7 +2,6 @@
 //! follows from them.
 
 use quickstudy_kernels::DType;
-use quickstudy_kernels::program::Kernel;
 use quickstudy_kernels::tensor::NodeId;
 
 use super::body::buffer;
@@ -10,6 +9,7 @@ use super::emit::Emitter;
 use super::index::Ix;
 use super::memory::Memory;
 use super::results::{GROUP, after};
+use crate::plan::Kernel;
 
 /// Results of a workgroup: neighbours, so that their partial results are read together.
 const WIDTH: usize = 16;

@@ -3,7 +3,6 @@
 //! Each invocation holds 4×4 results as four vectors. Elements beyond an operand's edge are zeros in workgroup memory
 //! along the summed axis, and copies of the last row or column otherwise, whose results are not written.
 
-use quickstudy_kernels::program::Kernel;
 use quickstudy_kernels::tensor::Op;
 
 use super::emit::Emitter;
@@ -11,6 +10,7 @@ use super::index::Ix;
 use super::matmul::{BLOCK, DEPTH, MatMulWork};
 use super::memory::Memory;
 use super::results::GROUP;
+use crate::plan::Kernel;
 
 /// A load by an invocation, in each step of the summed axis, from an operand: four neighbours along the free axis.
 struct TileLoad {

@@ -1,6 +1,6 @@
 //! How much memory the arrays and programs of a device take, and may take.
 //!
-//! A compiled plan knows its `Footprint`: arguments, temporaries of all schedules, scratch of the threads.
+//! A compiled program knows its `Footprint`: arguments, temporaries of all schedules, scratch of the threads.
 //! `Device::compile` adds what is taken already, and refuses with `Error::Memory` what is too much; the first run
 //! allocates. The core asks no system how much there is: the command line does and hands it over, in WebAssembly it is
 //! 4 GiB. Training takes what it needs on the host beforehand, such as copies of the state while it is saved.
@@ -8,7 +8,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use crate::program::{Footprint, Plan};
+use crate::program::{Footprint, Trace};
 use crate::{Error, Result, Shortage};
 
 /// Bytes that are taken on a device, and how many may be.
@@ -72,12 +72,12 @@ impl Budget {
     }
 
     /// Takes what a program keeps beside its arguments. These are arrays that there are already, as a rule, or will be.
-    pub fn admit(self: &Rc<Self>, footprint: &Footprint, plan: &Plan) -> Result<Lease> {
+    pub fn admit(self: &Rc<Self>, footprint: &Footprint, trace: &Trace) -> Result<Lease> {
         let before = self.programs.get();
         let arrays = self.arrays.get().max(footprint.args);
         let all = before.saturating_add(arrays).saturating_add(footprint.own);
         if all > self.limit.get() {
-            let largest = footprint.describe(plan);
+            let largest = footprint.describe(trace);
             return Err(Error::Memory(Box::new(Shortage { largest, ..Shortage::new(all, Some(self.limit.get())) })));
         }
         Ok(self.lease(Purpose::Programs, footprint.own))

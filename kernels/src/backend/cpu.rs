@@ -1,14 +1,14 @@
-//! The CPU backend: runs plans on slices, with SIMD chosen at run time.
+//! The CPU backend: runs programs on slices, with SIMD chosen at run time.
 //!
-//! `lower` takes the kernels of a plan apart again, to steps over values in memory. The plain way computes node by node
-//! (`node`); it is the definition that the fast way must equal bit for bit, and random programs compare the two. The
-//! fast way (`tile`) finds chains of row-local work and runs each tile by tile: `group` chooses what runs together, on
-//! which rows (`domain`), `build` and `scan` turn nodes into instructions, `fuse` and `link` join them, `majors`
-//! chooses how registers lie, `registers` lets them share scratch, `layer`, `row_layer`, `chains`, `run` and `rows` run
-//! them. Before that, `optimiser` takes the steps of optimisers and of averages out: each is one kernel
-//! (`simd::update`). `elide` lets results be computed where they are wanted, and `join` parts of a concatenation in
-//! their places: sums over rows, results of rows, and products that no tile computes (`product`). So gradients are
-//! written into one flat vector, whose squares the tile that completes it also sums (`norm`).
+//! `lower` turns the nodes of a trace into steps over values in memory. The plain way computes node by node (`node`);
+//! it is the definition that the fast way must equal bit for bit, and random programs compare the two. The fast way
+//! (`tile`) finds chains of row-local work and runs each tile by tile: `group` chooses what runs together, on which
+//! rows (`domain`), `build` and `scan` turn nodes into instructions, `fuse` and `link` join them, `majors` chooses how
+//! registers lie, `registers` lets them share scratch, `layer`, `row_layer`, `chains`, `run` and `rows` run them.
+//! Before that, `optimiser` takes the steps of optimisers and of averages out: each is one kernel (`simd::update`).
+//! `elide` lets results be computed where they are wanted, and `join` parts of a concatenation in their places: sums
+//! over rows, results of rows, and products that no tile computes (`product`). So gradients are written into one flat
+//! vector, whose squares the tile that completes it also sums (`norm`).
 //!
 //! Registers of tiles are lane-major, `[M][lanes]`, or row-major, `[lanes][M]`; `tile::majors` chooses. Environments in
 //! SIMD lanes, sampling and narrow layers want lanes: a layer's weights are then broadcast scalars and its inputs
@@ -42,6 +42,7 @@ mod lowering;
 mod memory;
 mod node;
 mod norm;
+mod print;
 mod product;
 mod run;
 pub mod simd;
@@ -65,7 +66,7 @@ use self::exec::CpuExecutable;
 use self::halt::Halt;
 use self::simd::isa::Isa;
 use super::{Backend, Buffer, BufferData, Caps, Executable, Interrupt, ReadFuture};
-use crate::program::Plan;
+use crate::program::Trace;
 use crate::{DType, Error, Result};
 
 /// How the CPU backend works.
@@ -135,8 +136,8 @@ impl Backend for Cpu {
         Box::pin(std::future::ready(words(buffer).and_then(copy)))
     }
 
-    fn compile(&self, plan: Arc<Plan>) -> Result<Box<dyn Executable>> {
-        let root = lower::lower(&plan, self.tiles, self.threads)?;
+    fn compile(&self, trace: Arc<Trace>) -> Result<Box<dyn Executable>> {
+        let root = lower::lower(&trace, self.tiles, self.threads)?;
         let interrupt = self.interrupt.clone();
         Ok(Box::new(CpuExecutable { root, isa: self.isa, threads: self.threads, interrupt, moved: AtomicU64::new(0) }))
     }

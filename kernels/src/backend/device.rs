@@ -10,7 +10,7 @@ use super::budget::{Budget, Purpose};
 #[cfg(not(target_arch = "wasm32"))]
 use super::ranks::Ranks;
 use super::{Backend, Buffer, Caps, Census, Counters, Executable, Interrupt, Lease, ScalarValue};
-use crate::program::{Footprint, Plan};
+use crate::program::{Footprint, Trace};
 use crate::{DType, Error, Result, Shortage};
 
 /// Handle to a device. Clones are the same device; a session lives on one thread.
@@ -43,8 +43,12 @@ impl Executable for Leased {
         self.inner.census()
     }
 
-    fn footprint(&self, plan: &Plan) -> Footprint {
-        self.inner.footprint(plan)
+    fn footprint(&self, trace: &Trace) -> Footprint {
+        self.inner.footprint(trace)
+    }
+
+    fn print(&self, trace: &Trace) -> String {
+        self.inner.print(trace)
     }
 }
 
@@ -103,19 +107,19 @@ impl Device {
         &self.caps
     }
 
-    /// Make a plan ready to run.
+    /// Makes a program ready to run.
     ///
     /// # Errors
     /// [`Error::Memory`] if it takes more memory, with all else on the device, than may be taken.
-    pub fn compile(&self, plan: Arc<Plan>) -> Result<Box<dyn Executable>> {
-        let inner = self.backend.compile(plan.clone())?;
-        let _lease = self.budget.admit(&inner.footprint(&plan), &plan)?;
+    pub fn compile(&self, trace: Arc<Trace>) -> Result<Box<dyn Executable>> {
+        let inner = self.backend.compile(trace.clone())?;
+        let _lease = self.budget.admit(&inner.footprint(&trace), &trace)?;
         Ok(Box::new(Leased { inner, _lease }))
     }
 
-    /// The memory that a plan takes, whether there is so much or not.
-    pub fn footprint(&self, plan: Arc<Plan>) -> Result<Footprint> {
-        Ok(self.backend.compile(plan.clone())?.footprint(&plan))
+    /// The memory that a program takes, whether there is so much or not.
+    pub fn footprint(&self, trace: Arc<Trace>) -> Result<Footprint> {
+        Ok(self.backend.compile(trace.clone())?.footprint(&trace))
     }
 
     /// Arrays and programs may take so many bytes in all, from now on; at first as many as can be addressed.

@@ -16,7 +16,6 @@ mod device;
 mod interpret;
 mod moves;
 mod non_finite;
-mod planned;
 mod scalar;
 #[cfg(test)]
 mod tests;
@@ -24,7 +23,6 @@ mod value;
 
 pub use device::Reference;
 pub use non_finite::NonFinite;
-pub use planned::run_plan;
 pub use value::{Bounded, Data, Value};
 
 use super::ScalarValue;
@@ -40,6 +38,19 @@ use crate::tensor::{Graph, NodeId};
 pub fn evaluate(graph: &Graph, outs: &[NodeId], inputs: &[Value], scalars: &[ScalarValue]) -> Result<Vec<Value>> {
     let mut run = interpret::Interpreter::new(graph, inputs, scalars, interpret::Mode::Exact);
     Ok(run.run(outs)?.into_iter().map(|b| b.value).collect())
+}
+
+/// The results of one node in f64 from the values of the nodes that it reads: one result, or all of a call.
+///
+/// # Errors
+/// `Error::Program` where it reads a node that `operands` lack, or as [`evaluate`].
+pub fn evaluate_node(
+    graph: &Graph,
+    id: NodeId,
+    operands: &[(NodeId, &Value)],
+    scalars: &[ScalarValue],
+) -> Result<Vec<Value>> {
+    interpret::Interpreter::new(graph, &[], scalars, interpret::Mode::Exact).results_of(id, operands)
 }
 
 /// The values of `outs` in f64, each element with the largest error that an f32 execution may have.

@@ -1,4 +1,4 @@
-//! Tidies the loops of a finished graph before it is planned.
+//! Tidies the loops of a finished graph before it is compiled.
 
 use std::sync::Arc;
 

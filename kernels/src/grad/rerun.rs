@@ -147,7 +147,7 @@ pub(super) fn emit(like: &Scan, arguments: &[Tensor], body: impl FnOnce(&[Tensor
     add(Scan { body, ..like.clone() }, &src)
 }
 
-/// Add a loop and all of its results: plans expect that each has a node.
+/// Add a loop and all of its results: devices expect that each has a node.
 pub(super) fn add(scan: Scan, src: &[Tensor]) -> Tensor {
     let results = scan.body.outs.len();
     let node = push(Op::Scan(Arc::new(scan)), src, Vec::new(), DType::F32, Location::caller());

@@ -2,11 +2,11 @@
 
 use std::panic::Location;
 
+use super::arg::Role;
 use super::context::Context;
 #[cfg(not(target_arch = "wasm32"))]
 use super::cut::RankJoin;
 use super::cut::{Cut, CutKind};
-use super::plan::Role;
 use crate::tensor::{fail, graph};
 use crate::{DType, Error, Tensor};
 

@@ -2,8 +2,8 @@
 
 use std::panic::Location;
 
+use super::arg::{Arg, Role, ScalarSpec};
 use super::cut::Cut;
-use super::plan::{Arg, Role, ScalarSpec};
 use crate::tensor::{Op, fail, push};
 use crate::{DType, Error, Tensor};
 
@@ -38,7 +38,7 @@ impl Context {
 
     /// A state that is large, such as a memory of many transitions: its rows are read by `gather` or through slices and
     /// changed by `store`, both where they are. What would touch all of it, or keep its old value, is an error of
-    /// planning (with the feature `debug`; without it, it is slow).
+    /// the trace (with the feature `debug`; without it, it is slow).
     #[track_caller]
     pub fn bulk(&mut self, name: &str, shape: &[usize], dtype: DType) -> Tensor {
         let state = self.arg(name, shape, dtype, Role::State, Location::caller());

@@ -3,9 +3,9 @@
 //! Floating-point numbers are carried from one part to the next and not computed again: a GPU could round them
 //! otherwise. Loops and their derivatives are merged before the division, so that none is run twice.
 
+use super::arg::{Arg, Role};
 use super::cut::{Cut, CutKind, CutStep};
 use super::marks::Marks;
-use super::plan::{Arg, Role};
 use super::{is_leaf, is_view};
 use crate::tensor::graph::ROOT;
 use crate::tensor::{Graph, NodeId, Op};

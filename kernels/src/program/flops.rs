@@ -1,13 +1,13 @@
-//! How much arithmetic a plan is.
+//! How much arithmetic a program is.
 
-use super::plan::Plan;
+use super::trace::Trace;
 use crate::DType;
 use crate::tensor::graph::ROOT;
-use crate::tensor::{NodeId, Op, Unary, op::Binary};
+use crate::tensor::{Op, Unary, op::Binary};
 
-/// Floating-point operations of one run of a plan.
+/// Floating-point operations of one run of a program.
 ///
-/// Counted from the graph, so that they are the same on every device and however it is planned: what is computed again,
+/// Counted from the graph, so that they are the same on every device and however it is compiled: what is computed again,
 /// such as a cheap value in two kernels, counts once. Loops count all steps, also those that a loop with `until` leaves
 /// out. Derivatives are part of the graph as everything else is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,12 +28,11 @@ impl Flops {
     }
 }
 
-impl Plan {
+impl Trace {
     /// Floating-point operations of one run. Walks the graph once.
     pub fn flops(&self) -> Flops {
         let graph = &self.graph;
-        let outs: Vec<NodeId> = self.results.iter().map(|r| r.0).collect();
-        let reachable = graph.reachable(&outs, ROOT);
+        let reachable = graph.reachable(&self.outs(), ROOT);
         let mut constant = vec![false; graph.nodes.len()];
         for &id in &reachable {
             let node = &graph.nodes[id as usize];
@@ -92,11 +91,11 @@ impl Plan {
 mod tests {
     use super::*;
     use crate::grad::grad;
-    use crate::program::{Context, PlanOptions, Program};
+    use crate::program::{Context, Program};
     use crate::tensor::{Loop, Tensor, scan};
 
     fn flops(f: impl FnOnce(&mut Context)) -> Flops {
-        Program::plan_of(PlanOptions::default(), f).unwrap().flops()
+        Program::trace_of(f).unwrap().flops()
     }
 
     /// `tanh(x·w + b)` of 32 rows.

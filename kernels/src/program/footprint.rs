@@ -1,6 +1,6 @@
 //! The memory that a program takes.
 
-use super::plan::{Plan, Role};
+use super::trace::Trace;
 use crate::error::in_bytes;
 use crate::tensor::NodeId;
 
@@ -32,10 +32,10 @@ pub struct Footprint {
 }
 
 impl Footprint {
-    /// The arguments of a plan, whose elements have so many bytes.
-    pub fn of_arguments(plan: &Plan, element_bytes: usize) -> Footprint {
+    /// The arguments of a program, whose elements have so many bytes.
+    pub fn of_arguments(trace: &Trace, element_bytes: usize) -> Footprint {
         let mut footprint = Footprint::default();
-        for (i, arg) in plan.args.iter().enumerate() {
+        for (i, arg) in trace.args.iter().enumerate() {
             let bytes = arg.shape.iter().product::<usize>() as u64 * element_bytes as u64;
             footprint.args = footprint.args.saturating_add(bytes);
             footprint.rank(bytes, Holds::Argument(i));
@@ -63,19 +63,14 @@ impl Footprint {
     }
 
     /// The largest parts in words: bytes, name, shape and where it was made.
-    pub fn describe(&self, plan: &Plan) -> Vec<String> {
+    pub fn describe(&self, trace: &Trace) -> Vec<String> {
         let one = |(bytes, holds): &(u64, Holds)| {
             let bytes = in_bytes(*bytes);
-            let node = |id: &NodeId| &plan.graph.nodes[*id as usize];
+            let node = |id: &NodeId| &trace.graph.nodes[*id as usize];
             match holds {
                 Holds::Argument(i) => {
-                    let arg = &plan.args[*i];
-                    let role = match arg.role {
-                        Role::Input => "input",
-                        Role::State => "state",
-                        Role::Output => "output",
-                    };
-                    format!("{bytes} for the {role} `{}` {:?}", arg.name, arg.shape)
+                    let arg = &trace.args[*i];
+                    format!("{bytes} for the {} `{}` {:?}", arg.role.name(), arg.name, arg.shape)
                 }
                 Holds::Value(id) => {
                     let node = node(id);

@@ -1,8 +1,8 @@
 //! The program between two cuts of a trace.
 
+use super::arg::{Arg, Role};
 use super::context::Context;
 use super::division::Division;
-use super::plan::{Arg, Role};
 use super::program::{Outputs, Program};
 use super::state::State;
 use crate::backend::Array;

@@ -1,52 +1,36 @@
-//! Plans as text, for people and tests.
+//! Programs as text, for people and tests.
 
 use std::fmt::{self, Write};
 
-use super::plan::{Kernel, KernelSchedule, Place, Plan, Role};
-use super::program::Program;
+use super::trace::Trace;
 use super::views::{is_leaf, is_view};
 use crate::DType;
 use crate::tensor::{Graph, Node, NodeId, Op, Unary};
 
-impl Program {
-    /// The traced graph and the plan as text: the same for the same trace.
-    pub fn dump(&self) -> String {
-        self.plan().to_string()
-    }
-}
-
-impl fmt::Display for Plan {
+impl fmt::Display for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = Text { plan: self, out: String::new() };
+        let mut text = Text { trace: self, out: String::new() };
         text.arguments()?;
         text.graph()?;
-        let sum = (self.schedule.kernels.len(), self.dispatches(), self.schedule.slot_elements());
-        writeln!(text.out, "plan: {} kernels, {} dispatches, {} elements of temporaries", sum.0, sum.1, sum.2)?;
-        text.schedule(&self.schedule, "  ", "k")?;
         f.write_str(&text.out)
     }
 }
 
 struct Text<'a> {
-    plan: &'a Plan,
+    trace: &'a Trace,
     out: String,
 }
 
 impl Text<'_> {
     fn arguments(&mut self) -> fmt::Result {
         writeln!(self.out, "arguments:")?;
-        for (i, arg) in self.plan.args.iter().enumerate() {
-            let role = match arg.role {
-                Role::Input => "input",
-                Role::State => "state",
-                Role::Output => "output",
-            };
-            writeln!(self.out, "  @{i} {role} `{}` {}{:?}", arg.name, arg.dtype, arg.shape)?;
+        for (i, arg) in self.trace.args.iter().enumerate() {
+            writeln!(self.out, "  @{i} {} `{}` {}{:?}", arg.role.name(), arg.name, arg.dtype, arg.shape)?;
         }
-        for (i, scalar) in self.plan.scalars.iter().enumerate() {
+        for (i, scalar) in self.trace.scalars.iter().enumerate() {
             writeln!(self.out, "  ${i} scalar `{}` {}", scalar.name, scalar.dtype)?;
         }
-        for (node, arg) in &self.plan.results {
+        for (node, arg) in &self.trace.results {
             writeln!(self.out, "  %{node} -> @{arg}")?;
         }
         Ok(())
@@ -55,9 +39,8 @@ impl Text<'_> {
     /// All nodes that the results need, a scope's nodes indented by its depth.
     fn graph(&mut self) -> fmt::Result {
         writeln!(self.out, "graph:")?;
-        let graph = &self.plan.graph;
-        let outs: Vec<NodeId> = self.plan.results.iter().map(|r| r.0).collect();
-        for id in graph.reachable(&outs, crate::tensor::graph::ROOT) {
+        let graph = &self.trace.graph;
+        for id in graph.reachable(&self.trace.outs(), crate::tensor::graph::ROOT) {
             let node = &graph.nodes[id as usize];
             let indent = 2 + 2 * graph.depth(node.scope) as usize;
             let value = format!("{}{:?}", node.dtype, node.shape);
@@ -66,70 +49,10 @@ impl Text<'_> {
         }
         Ok(())
     }
-
-    fn schedule(&mut self, schedule: &KernelSchedule, indent: &str, prefix: &str) -> fmt::Result {
-        for (k, kernel) in schedule.kernels.iter().enumerate() {
-            let name = format!("{prefix}{k}");
-            self.kernel(kernel, indent, &name)?;
-            if let Some(body) = &kernel.body {
-                self.schedule(body, &format!("{indent}    "), &format!("{name}."))?;
-            }
-        }
-        if !schedule.slots.is_empty() {
-            writeln!(self.out, "{indent}slots {:?}", schedule.slots)?;
-        }
-        Ok(())
-    }
-
-    fn kernel(&mut self, kernel: &Kernel, indent: &str, name: &str) -> fmt::Result {
-        let graph = &self.plan.graph;
-        let dispatches = kernel.dispatches(graph);
-        let (kind, space) = (kernel.kind.name(), &kernel.space);
-        write!(self.out, "{indent}{name} {kind} {space:?}: {} buffers", kernel.bindings())?;
-        writeln!(self.out, "{}", if dispatches == 1 { String::new() } else { format!(", {dispatches} dispatches") })?;
-        let list = |places: &[(NodeId, Place)]| -> String {
-            places.iter().map(|(id, place)| format!(" %{id}{}", Where(*place))).collect()
-        };
-        if !kernel.reads.is_empty() {
-            writeln!(self.out, "{indent}  reads{}", list(&kernel.reads))?;
-        }
-        for id in &kernel.nodes {
-            let node = &graph.nodes[*id as usize];
-            if let Op::Out(_) = node.op {
-                continue;
-            }
-            let operands: String = node.src.iter().map(|s| format!(" {}", operand(graph, *s))).collect();
-            write!(self.out, "{indent}  %{id} = {}{operands}", describe(node))?;
-            match &kernel.operands {
-                Some(part) if kernel.writes.iter().any(|w| w.0 == *id) => {
-                    writeln!(self.out, ", operands {} to {}", part.start, part.end - 1)?;
-                }
-                _ => writeln!(self.out)?,
-            }
-        }
-        for (id, place) in &kernel.writes {
-            writeln!(self.out, "{indent}  {} -> {}", operand(graph, *id), Where(*place))?;
-        }
-        Ok(())
-    }
-}
-
-struct Where(Place);
-
-impl fmt::Display for Where {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Place::Arg(i) => write!(f, "@{i}"),
-            Place::Slot(i) => write!(f, "#{i}"),
-            Place::Param(i) => write!(f, "^{i}"),
-            Place::Row(i) => write!(f, "row {i}"),
-            Place::Outer => write!(f, "@outer"),
-        }
-    }
 }
 
 /// Name and settings of a node's operation.
-pub(super) fn describe(node: &Node) -> String {
+pub fn describe(node: &Node) -> String {
     match &node.op {
         Op::Input(i) => format!("@{i}"),
         Op::Param(i) => format!("param {i}"),
@@ -166,7 +89,7 @@ fn number(bits: u64, dtype: DType) -> String {
 }
 
 /// An operand with its views written after it.
-pub(super) fn operand(graph: &Graph, id: NodeId) -> String {
+pub fn operand(graph: &Graph, id: NodeId) -> String {
     let node = &graph.nodes[id as usize];
     if is_view(&node.op) {
         let inner = operand(graph, node.src[0]);

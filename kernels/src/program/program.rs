@@ -1,27 +1,25 @@
-//! A program: traced and planned once, then run many times.
+//! A program: traced and compiled once, then run many times.
 
 use std::sync::Arc;
 
+use super::arg::Role;
 use super::context::Context;
-use super::plan::{Plan, Role};
-use super::planner::{self, PlanOptions};
 #[cfg(not(target_arch = "wasm32"))]
 use super::row_numbers::RowNumbers;
 use super::state::State;
+use super::trace::Trace;
 use crate::backend::Array;
 use crate::backend::reference::NonFinite;
 #[cfg(feature = "debug")]
 use crate::backend::reference::{Value, first_non_finite};
 use crate::backend::{Buffer, Census, Counters, Executable, ScalarValue};
 use crate::tensor::Graph;
-#[cfg(feature = "debug")]
-use crate::tensor::NodeId;
 use crate::{DType, Device, Error, Result, Tensor};
 
-/// A traced function, planned and compiled for one device.
+/// A traced function, compiled for one device.
 pub struct Program {
     device: Device,
-    plan: Arc<Plan>,
+    trace: Arc<Trace>,
     executable: Box<dyn Executable>,
     args: Vec<Buffer>,
     scalars: Vec<ScalarValue>,
@@ -29,7 +27,7 @@ pub struct Program {
 
 impl std::fmt::Debug for Program {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Program").field("device", &self.device).field("args", &self.plan.args).finish()
+        f.debug_struct("Program").field("device", &self.device).field("args", &self.trace.args).finish()
     }
 }
 
@@ -59,43 +57,50 @@ impl Outputs {
 }
 
 impl Program {
-    /// Trace `f`, plan what it declared and compile it for `device`.
+    /// Trace `f` and compile what it declared for `device`.
     ///
     /// # Errors
-    /// The first error that an operation recorded, or one of planning or compiling.
+    /// The first error that an operation recorded, or one of compiling.
     pub fn new(device: &Device, f: impl FnOnce(&mut Context)) -> Result<Program> {
-        Program::with_options(device, PlanOptions::default(), f)
-    }
-
-    /// As [`new`](Self::new), planned by these options.
-    pub fn with_options(device: &Device, options: PlanOptions, f: impl FnOnce(&mut Context)) -> Result<Program> {
         let mut f = Some(f);
-        Program::traced(device, &options, &mut |cx| {
+        Program::traced(device, &mut |cx| {
             if let Some(f) = f.take() {
                 f(cx);
             }
         })
     }
 
-    /// Trace and plan without a device. Where the trace [asks the host](Context::ask), its answers are inputs
-    /// and what is asked are outputs, so that the plan has all that the [`Segments`](super::Segments) compute;
-    /// of a loop around an ask it has one pass.
-    pub fn plan_of(options: PlanOptions, f: impl FnOnce(&mut Context)) -> Result<Plan> {
+    /// Trace without a device. Where the trace [asks the host](Context::ask), its answers are inputs and what is asked
+    /// are outputs, so that it has all that the [`Segments`](super::Segments) compute; of a loop around an ask it has
+    /// one pass.
+    pub fn trace_of(f: impl FnOnce(&mut Context)) -> Result<Trace> {
         let mut f = Some(f);
-        Program::planned(&options, &mut |cx| {
+        let (cx, graph) = Program::declared(&mut |cx| {
             if let Some(f) = f.take() {
                 f(cx);
             }
             let asks: Vec<Tensor> = std::mem::take(&mut cx.cuts).into_iter().flat_map(|cut| cut.asks).collect();
             asks.into_iter().enumerate().for_each(|(number, asked)| cx.output(&format!("asked {number}"), asked));
-        })
+        })?;
+        Trace::new(cx, graph)
     }
 
     // `f` is no type parameter, so that these are compiled once and not for every program.
-    fn traced(device: &Device, options: &PlanOptions, f: &mut dyn FnMut(&mut Context)) -> Result<Program> {
-        let plan = Arc::new(Program::planned(options, f)?);
-        let executable = device.compile(plan.clone())?;
-        Ok(Program { device: device.clone(), plan, executable, args: Vec::new(), scalars: Vec::new() })
+    fn traced(device: &Device, f: &mut dyn FnMut(&mut Context)) -> Result<Program> {
+        let (cx, graph) = Program::declared(f)?;
+        if !cx.cuts.is_empty() {
+            return Err(Error::Program("a program that asks the host is run as segments".to_owned()));
+        }
+        Program::of(device, cx, graph)
+    }
+
+    #[inline(never)]
+    fn declared(f: &mut dyn FnMut(&mut Context)) -> Result<(Context, Graph)> {
+        Graph::trace(|| {
+            let mut cx = Context::default();
+            f(&mut cx);
+            cx
+        })
     }
 
     /// Compiles traces that differ in numbers alone as one program of `rows` rows, each of which has its own numbers:
@@ -123,40 +128,26 @@ impl Program {
         rows: usize,
         trace: &mut dyn FnMut(usize, &mut Context),
     ) -> Result<((Context, Graph), RowNumbers)> {
-        let of = |variant: usize| {
-            Graph::trace(|| {
-                let mut cx = Context::default();
-                trace(variant, &mut cx);
-                cx
-            })
-        };
-        let traces: Vec<_> = (0..variants).map(of).collect::<Result<_>>()?;
+        let mut of = |variant: usize| Program::declared(&mut |cx| trace(variant, cx));
+        let traces: Vec<_> = (0..variants).map(&mut of).collect::<Result<_>>()?;
         super::variants::join(&traces, rows)
     }
 
-    /// Plan and compile a traced graph.
+    /// Compile a traced graph.
     pub(super) fn of(device: &Device, cx: Context, graph: Graph) -> Result<Program> {
-        let plan = Arc::new(planner::plan(cx, graph, &PlanOptions::default())?);
-        let executable = device.compile(plan.clone())?;
-        Ok(Program { device: device.clone(), plan, executable, args: Vec::new(), scalars: Vec::new() })
+        let trace = Arc::new(Trace::new(cx, graph)?);
+        let executable = device.compile(trace.clone())?;
+        Ok(Program { device: device.clone(), trace, executable, args: Vec::new(), scalars: Vec::new() })
     }
 
-    #[inline(never)]
-    fn planned(options: &PlanOptions, f: &mut dyn FnMut(&mut Context)) -> Result<Plan> {
-        let (cx, graph) = Graph::trace(|| {
-            let mut cx = Context::default();
-            f(&mut cx);
-            cx
-        })?;
-        if !cx.cuts.is_empty() {
-            return Err(Error::Program("a program that asks the host is run as segments".to_owned()));
-        }
-        planner::plan(cx, graph, options)
+    /// What was traced.
+    pub fn trace(&self) -> &Trace {
+        &self.trace
     }
 
-    /// The plan.
-    pub fn plan(&self) -> &Plan {
-        &self.plan
+    /// The trace, and what the device made of it, as text: the same for the same trace.
+    pub fn dump(&self) -> String {
+        format!("{}{}", self.trace, self.executable.print(&self.trace))
     }
 
     /// The host's costs of all runs so far.
@@ -193,7 +184,7 @@ impl Program {
     ) -> Result<Outputs> {
         self.args.clear();
         let mut outputs = Outputs::default();
-        for arg in &self.plan.args {
+        for arg in &self.trace.args {
             let array = match arg.role {
                 Role::State => state.get(&arg.name)?.clone(),
                 Role::Input => find_input(inputs, &arg.name)?.clone(),
@@ -221,7 +212,7 @@ impl Program {
             self.args.push(array.buffer);
         }
         self.scalars.clear();
-        for spec in &self.plan.scalars {
+        for spec in &self.trace.scalars {
             let value = find_scalar(scalars, &spec.name)?;
             let fits =
                 matches!((value, spec.dtype), (ScalarValue::F32(_), DType::F32) | (ScalarValue::U32(_), DType::U32));
@@ -267,8 +258,8 @@ impl Program {
         inputs: &[(&str, &Array)],
         scalars: &[(&str, ScalarValue)],
     ) -> Result<Option<NonFinite>> {
-        let mut values = Vec::with_capacity(self.plan.args.len());
-        for arg in &self.plan.args {
+        let mut values = Vec::with_capacity(self.trace.args.len());
+        for arg in &self.trace.args {
             let array = match arg.role {
                 Role::State => state.get(&arg.name)?,
                 Role::Input => find_input(inputs, &arg.name)?,
@@ -282,10 +273,9 @@ impl Program {
                 DType::U32 => Value::u32(&arg.shape, self.device.read_u32(array).await?),
             });
         }
-        let specs = self.plan.scalars.iter();
+        let specs = self.trace.scalars.iter();
         let scalars = specs.map(|s| find_scalar(scalars, &s.name)).collect::<Result<Vec<_>>>()?;
-        let outs: Vec<NodeId> = self.plan.results.iter().map(|r| r.0).collect();
-        first_non_finite(&self.plan.graph, &outs, &values, &scalars)
+        first_non_finite(&self.trace.graph, &self.trace.outs(), &values, &scalars)
     }
 }
 

@@ -20,10 +20,10 @@ mod seed_axis;
 mod tests;
 mod trace;
 
-use super::plan::{Arg, Role};
+use super::arg::{Arg, Role};
 use super::row_numbers::{NumberColumn, RowNumbers, TABLES};
 use crate::{DType, Result};
-pub(super) use trace::Trace;
+pub(super) use trace::VariantTrace;
 use trace::apart;
 
 impl RowNumbers {
@@ -56,7 +56,7 @@ impl RowNumbers {
 ///
 /// # Errors
 /// [`Error::Program`] that says where they differ in more than numbers.
-pub(super) fn join(traces: &[Trace], rows: usize) -> Result<(Trace, RowNumbers)> {
+pub(super) fn join(traces: &[VariantTrace], rows: usize) -> Result<(VariantTrace, RowNumbers)> {
     let Some((first, _)) = traces.first() else { return Err(apart("there is no variant")) };
     for (cx, _) in traces {
         if !cx.cuts.is_empty() {

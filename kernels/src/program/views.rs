@@ -14,13 +14,13 @@ pub fn is_leaf(op: &Op) -> bool {
 }
 
 /// Tells whether a leaf needs no buffer: a number, an index or a run-time scalar.
-pub(super) fn is_constant(op: &Op) -> bool {
-    // Parameter 0 is the step index of a loop; the planner does not look into calls.
+pub fn is_constant(op: &Op) -> bool {
+    // Parameter 0 is the step index of a loop; planners do not look into calls.
     matches!(op, Op::Const(_) | Op::Literal(_) | Op::Iota { .. } | Op::Scalar(_) | Op::Param(0))
 }
 
 /// The node that a chain of views leads to, and whether it is all of it in the same order.
-pub(super) fn fold(graph: &Graph, mut id: NodeId) -> (NodeId, bool) {
+pub fn fold(graph: &Graph, mut id: NodeId) -> (NodeId, bool) {
     let mut whole = true;
     loop {
         let node = &graph.nodes[id as usize];

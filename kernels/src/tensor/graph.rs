@@ -335,7 +335,7 @@ impl Graph {
             stack.extend(&self.nodes[id as usize].src);
             stack.extend(self.body(id).into_iter().flatten());
         }
-        // The planner wants all results of a loop to exist, read or not.
+        // All results of a loop have nodes, read or not.
         for (id, node) in self.nodes.iter().enumerate() {
             if matches!(node.op, Op::Out(_)) && seen[node.src[0] as usize] {
                 seen[id] = true;

@@ -96,7 +96,7 @@ impl TrainingCase {
         let taken = start.elapsed().as_secs_f64();
         let counted = session.program().counters() - counted;
         let iterations = (session.iteration() - before) as f64;
-        let flops = session.program().plan().flops();
+        let flops = session.program().trace().flops();
         let flops = flops.total() as f64 - (1.0 - self.conditional) * flops.conditional as f64;
         let flops_per_second = iterations * flops / taken;
         let peak_share = device.caps().is_cpu.then(|| flops_per_second / (args.threads() as f64 * peak_of_a_core()));

@@ -3,10 +3,12 @@
 use std::fmt;
 
 use quickstudy_core::backend::ScalarValue;
-use quickstudy_core::backend::reference::{Value, evaluate, evaluate_with_bounds, run_plan};
-use quickstudy_core::program::{Context, PlanOptions, Role, ScalarSpec};
+use quickstudy_core::backend::reference::{Value, evaluate, evaluate_with_bounds};
+use quickstudy_core::program::{Context, Role, ScalarSpec};
 use quickstudy_core::{Array, DType, Device, Program, Result, State};
+use quickstudy_gpu::{Plan, PlanOptions};
 
+use super::planned::run_plan;
 use super::{Arg, Kind, Recipe, name};
 
 /// A fault that a check found.
@@ -71,14 +73,12 @@ impl Report {
     }
 }
 
-/// A device and a way of planning for it.
+/// A device to run a program on.
 pub struct Way {
     /// For messages.
     pub name: String,
     /// The device.
     pub device: Device,
-    /// How to plan.
-    pub options: PlanOptions,
     /// The factor of the reference's bounds: 1 where every operation rounds correctly and in its order.
     pub slack: f64,
 }
@@ -107,7 +107,7 @@ struct Running<'a> {
 impl<'a> Running<'a> {
     fn new(subject: Subject<'a>, way: &'a Way) -> Result<Self> {
         let device = &way.device;
-        let program = Program::with_options(device, way.options.clone(), |cx| (subject.trace)(cx))?;
+        let program = Program::new(device, |cx| (subject.trace)(cx))?;
         let (mut state, mut inputs) = (State::new(), Vec::new());
         for (i, arg) in subject.args.iter().enumerate() {
             let array = match arg.dtype {
@@ -137,11 +137,11 @@ impl<'a> Running<'a> {
         self.subject.args.iter().enumerate().filter(|(_, a)| a.kind == Kind::Scalar).map(scalar).collect()
     }
 
-    /// The scalars of a run in the order of the plan.
-    fn scalars_of_plan(&self, run: usize) -> Vec<ScalarValue> {
+    /// The scalars of a run in the order of the trace.
+    fn scalars_of_trace(&self, run: usize) -> Vec<ScalarValue> {
         let given = self.scalars(run);
         let scalar = |s: &ScalarSpec| given.iter().find(|g| g.0 == s.name).expect("declared").1;
-        self.program.plan().scalars.iter().map(scalar).collect()
+        self.program.trace().scalars.iter().map(scalar).collect()
     }
 
     /// Run once; the outputs' arrays and the bits of all results.
@@ -157,7 +157,7 @@ impl<'a> Running<'a> {
         Ok((arrays, found))
     }
 
-    /// The arguments of the plan as the reference takes them.
+    /// The arguments of the program as the reference takes them.
     fn values(&self) -> Result<Vec<Value>> {
         let arg = |arg: &quickstudy_core::program::Arg| {
             let array = match arg.role {
@@ -170,7 +170,7 @@ impl<'a> Running<'a> {
                 DType::U32 => Value::u32(&arg.shape, pollster::block_on(self.device.read_u32(array))?),
             })
         };
-        self.program.plan().args.iter().map(arg).collect()
+        self.program.trace().args.iter().map(arg).collect()
     }
 }
 
@@ -214,7 +214,7 @@ fn compare(subject: Subject<'_>, ways: &[Way]) -> std::result::Result<Report, Fa
         let mut kept = Vec::new();
         for run in 0..2 {
             let values = running.values().map_err(|e| error(way, e))?;
-            if run == 0 && (w == 0 || ways[..w].iter().all(|w| w.options != way.options)) {
+            if (w, run) == (0, 0) {
                 run_as_planned(&running, &values)?;
             }
             let (outputs, found) = running.run(run).map_err(|e| error(way, e))?;
@@ -241,21 +241,26 @@ fn compare(subject: Subject<'_>, ways: &[Way]) -> std::result::Result<Report, Fa
     Ok(report)
 }
 
-/// Follow the plan kernel by kernel and place by place, in f64: it must give what the graph says, to the last bit.
-/// Other devices regroup kernels or give each value memory of its own, and so do not notice all faults of a plan.
+/// Follow a GPU's plan kernel by kernel and place by place, in f64, fused and unfused: it must give what the graph says,
+/// to the last bit.
 fn run_as_planned(running: &Running<'_>, values: &[Value]) -> std::result::Result<(), Failure> {
-    let plan = running.program.plan();
-    let scalars = running.scalars_of_plan(0);
-    let outs: Vec<_> = plan.results.iter().map(|r| r.0).collect();
-    let error = |what: &str, e| Failure::Error(format!("{what}: {e}\n{plan}"));
-    let expected = evaluate(&plan.graph, &outs, values, &scalars).map_err(|e| error("the graph in f64", e))?;
-    let found = run_plan(plan, values, &scalars).map_err(|e| error("the plan in f64", e))?;
-    for ((_, arg), expected) in plan.results.iter().zip(&expected) {
-        let (got, want) = (found[*arg].to_f64(), expected.to_f64());
-        let same = |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
-        if got.len() != want.len() || !got.iter().zip(&want).all(same) {
-            let name = &plan.args[*arg].name;
-            return Err(Failure::Bits(format!("`{name}` is {want:?}, but {got:?} when run as planned\n{plan}")));
+    let scalars = running.scalars_of_trace(0);
+    for fuse in [true, false] {
+        let trace = Program::trace_of(|cx| (running.subject.trace)(cx));
+        let plan = trace.and_then(|trace| Plan::new(trace, &PlanOptions { fuse, ..PlanOptions::default() }));
+        let plan = plan.map_err(|e| Failure::Error(format!("the plan, fuse {fuse}: {e}")))?;
+        let (graph, args) = (&plan.trace.graph, &plan.trace.args);
+        let error = |what: &str, e| Failure::Error(format!("{what}: {e}\n{plan}"));
+        let expected =
+            evaluate(graph, &plan.trace.outs(), values, &scalars).map_err(|e| error("the graph in f64", e))?;
+        let found = run_plan(&plan, values, &scalars).map_err(|e| error("the plan in f64", e))?;
+        for ((_, arg), expected) in plan.trace.results.iter().zip(&expected) {
+            let (got, want) = (found[*arg].to_f64(), expected.to_f64());
+            let same = |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
+            if got.len() != want.len() || !got.iter().zip(&want).all(same) {
+                let name = &args[*arg].name;
+                return Err(Failure::Bits(format!("`{name}` is {want:?}, but {got:?} when run as planned\n{plan}")));
+            }
         }
     }
     Ok(())
@@ -285,14 +290,13 @@ fn compare_with_reference(
     found: &Bits,
     slack: f64,
 ) -> std::result::Result<Report, Failure> {
-    let plan = running.program.plan();
-    let outs: Vec<_> = plan.results.iter().map(|r| r.0).collect();
-    let scalars = running.scalars_of_plan(run);
-    let reference = evaluate_with_bounds(&plan.graph, &outs, values, &scalars)
+    let trace = running.program.trace();
+    let scalars = running.scalars_of_trace(run);
+    let reference = evaluate_with_bounds(&trace.graph, &trace.outs(), values, &scalars)
         .map_err(|e| Failure::Error(format!("reference: {e}")))?;
     let mut report = Report::default();
-    for ((_, arg), expected) in plan.results.iter().zip(&reference) {
-        let arg = &plan.args[*arg];
+    for ((_, arg), expected) in trace.results.iter().zip(&reference) {
+        let arg = &trace.args[*arg];
         let (_, got) = found.iter().find(|(n, _)| *n == arg.name).expect("a result");
         let want = expected.value.to_f64();
         for (i, (want, bound)) in want.iter().zip(&expected.bound).enumerate() {

@@ -65,6 +65,16 @@ pub(super) fn scans() -> Vec<Row> {
         c
     };
     rows.push(Row::new("rows stored", &[(&[5, 3], real), (&[4, 3], real)], memory).smooth(true));
+    let old_rows = |t: &[Tensor]| {
+        let (c, y) = scan(4, false, &[t[0]], &[t[1]], |i, c, x| {
+            let at = (i + Tensor::constant_u32(1)).reshape(&[1]);
+            let new = c[0].store(at, x[0].reshape(&[1, 3])).store(i.reshape(&[1]), c[0].slice(0, 4, 5) * 0.5);
+            // Old numbers that only follow new ones.
+            Loop { carry: vec![new], ys: vec![(c[0] * new.sum_keep(0)).sum_keep(1)] }
+        });
+        vec![c[0], y[0]]
+    };
+    rows.push(Row::new("rows stored, old ones read", &[(&[5, 3], real), (&[4, 3], real)], old_rows).smooth(true));
     // Stops once the counter, a sum of multiples of an eighth, is above 1.
     let until = |t: &[Tensor]| {
         let (c, y) = scan_until(6, &[t[0], Tensor::constant_f32(0.0)], &[], |_, c, _| {

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use quickstudy_core::program::PlanOptions;
 use quickstudy_core::{DType, Device, Program, Result, State, Tensor};
 
 /// A function of two f32 numbers at one point.
@@ -34,11 +33,10 @@ impl Special {
     ///
     /// # Errors
     /// If it cannot be traced or run.
-    pub fn on(&self, device: &Device, fuse: bool) -> Result<u32> {
+    pub fn on(&self, device: &Device) -> Result<u32> {
         // Many rows, so that whole vectors and their ends are used.
         let n = 37;
-        let options = PlanOptions { fuse, ..PlanOptions::default() };
-        let mut program = Program::with_options(device, options, |cx| {
+        let mut program = Program::new(device, |cx| {
             let (x, y) = (cx.input("x", &[n], DType::F32), cx.input("y", &[n], DType::F32));
             let z = (self.f)(x, y);
             cx.output("z", if z.dtype() == DType::F32 { z.bitcast_u32() } else { z });

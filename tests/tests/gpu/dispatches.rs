@@ -8,19 +8,19 @@ use quickstudy_core::env;
 use quickstudy_core::grad::value_and_grad;
 use quickstudy_core::meta::{Learner, MamlConfig, MetaLoss, Objective, Phase, Variant};
 use quickstudy_core::policy::Distribution;
-use quickstudy_core::program::{Kind, Plan, PlanOptions};
 use quickstudy_core::settings::Settings as _;
 use quickstudy_core::tensor::Op;
-use quickstudy_core::train::{ALGORITHMS, evaluation_plan, presets};
+use quickstudy_core::train::{ALGORITHMS, evaluation_trace, presets};
 use quickstudy_core::{Context, DType, Program, Tensor};
-use quickstudy_gpu::{KernelLimits, dispatches};
+use quickstudy_gpu::{KernelLimits, Kind, Plan, dispatches};
+use quickstudy_tests::gpu::plan;
 use quickstudy_tests::single_task_names;
 use quickstudy_tests::trainings::{training, training_on};
 
 /// Dispatches of each loop of so many steps, in order, and of the whole plan.
 fn loops(plan: &Plan, bindings: usize) -> (Vec<(usize, usize)>, usize) {
     let counts = dispatches(plan, KernelLimits { bindings, ..KernelLimits::default() }).unwrap();
-    let steps = |nodes: &[u32]| match &plan.graph.nodes[nodes[0] as usize].op {
+    let steps = |nodes: &[u32]| match &plan.trace.graph.nodes[nodes[0] as usize].op {
         Op::Scan(scan) => scan.len,
         _ => 0,
     };
@@ -46,7 +46,7 @@ fn an_iteration_of_ppo_is_at_most_700_dispatches_and_a_rollout_4() {
         let continuous = env.spec().action.choices().is_none();
         for (i, config) in settings(continuous).iter().enumerate() {
             for seeds in [1, 10] {
-                let plan = Training::plan(&Ppo::new(config, env.spec()).unwrap(), &env, seeds).unwrap();
+                let plan = plan(Training::trace(&Ppo::new(config, env.spec()).unwrap(), &env, seeds).unwrap());
                 for bindings in [8, 32] {
                     let (loops, all) = loops(&plan, bindings);
                     println!("{name}, settings {i}, {seeds} seeds, {bindings} buffers: {loops:?}, {all} in all");
@@ -67,10 +67,11 @@ fn an_iteration_of_ppo_is_at_most_700_dispatches_and_a_rollout_4() {
 fn a_step_of_sac_with_its_update_is_at_most_93_dispatches_and_of_td3_72() {
     let env = env::builtin("pendulum").unwrap();
     let (sac, td3_config) = (SacConfig::default(), Td3Config::default());
-    let sac = Training::plan(&Sac::of(&sac, env.spec()).unwrap(), &env, 1).unwrap();
-    let td3 = Training::plan(&td3::td3(&td3_config, env.spec()).unwrap(), &env, 1).unwrap();
+    let sac = plan(Training::trace(&Sac::of(&sac, env.spec()).unwrap(), &env, 1).unwrap());
+    let td3 = plan(Training::trace(&td3::td3(&td3_config, env.spec()).unwrap(), &env, 1).unwrap());
     // Every second update of TD3 moves the policy: the host leaves out the dispatches of its step in the others.
-    let small = training("sac", "pendulum").set("hidden = [64, 64]\nbatch_size = 100").setup().plan().unwrap();
+    let small = training("sac", "pendulum").set("hidden = [64, 64]\nbatch_size = 100").setup().trace().unwrap();
+    let small = plan(small);
     for (name, plan, most) in [("SAC", sac, 93), ("SAC, small", small, 25), ("TD3", td3, 72)] {
         for bindings in [8, 32] {
             let (loops, all) = loops(&plan, bindings);
@@ -87,7 +88,7 @@ fn long_rollouts_loop_in_kernels_too() {
         let env = env::builtin(name).unwrap();
         let [mut config, _] = settings(false);
         config.sampling.horizon = 1024;
-        let (loops, all) = loops(&Training::plan(&Ppo::new(&config, env.spec()).unwrap(), &env, 1).unwrap(), 8);
+        let (loops, all) = loops(&plan(Training::trace(&Ppo::new(&config, env.spec()).unwrap(), &env, 1).unwrap()), 8);
         println!("{name}: {loops:?}, {all} in all");
         assert!(loops[0].1 <= 8 * 16, "{name}: {loops:?}");
     }
@@ -101,7 +102,7 @@ fn episodes_loop_in_a_kernel() {
         for config in settings(continuous) {
             for deterministic in [true, false] {
                 let setup = training_on("ppo", env.clone()).seeds(&[0, 1]).with(config.table()).setup();
-                let plan = evaluation_plan(&setup, 10, deterministic).unwrap();
+                let plan = plan(evaluation_trace(&setup, 10, deterministic).unwrap());
                 let (loops, all) = loops(&plan, 8);
                 println!("{name}: {loops:?}, {all} in all");
                 // Episodes of thousands of steps are several dispatches: 4000 steps are five.
@@ -129,13 +130,13 @@ fn phase(cx: &mut Context, name: &str) -> Phase {
 fn outer(first_order: bool, f: impl FnOnce(&Learner, Tensor, &dyn Fn(&[Tensor]) -> MetaLoss) -> Tensor) -> Plan {
     let config = MamlConfig { meta_batch: TASKS, first_order, ..MamlConfig::of(Variant::MamlTrpo) };
     let learner = Learner::new(env::builtin("point-corner").unwrap().spec(), &config);
-    Program::plan_of(PlanOptions::default(), |cx| {
+    let trace = Program::trace_of(|cx| {
         let theta = cx.input("theta", &[1, learner.layout.len()], DType::F32);
         let phases = ["before", "after"].map(|name| phase(cx, name));
         let value = |parts: &[Tensor]| learner.meta_loss(Objective::Ratio, parts, &phases);
         cx.output("result", f(&learner, theta, &value));
-    })
-    .unwrap()
+    });
+    plan(trace.unwrap())
 }
 
 #[test]
@@ -179,7 +180,7 @@ fn runs_leave_at_most_60_percent_of_the_dispatches_of_every_algorithms_first_pre
             continue;
         };
         let setup = training(def.name, &preset.env).with(preset.settings.clone()).setup();
-        let plan = setup.plan().unwrap();
+        let plan = plan(setup.trace().unwrap());
         for bindings in [8, 32] {
             let count = |runs| -> usize {
                 let limits = KernelLimits { bindings, runs, ..KernelLimits::default() };

@@ -2,9 +2,8 @@
 //! would end, and messages about what is too large.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy_core::program::{Context, PlanOptions};
 use quickstudy_core::tensor::{Loop, scan};
-use quickstudy_core::{DType, Device, Program, State, Tensor};
+use quickstudy_core::{Context, DType, Device, Program, State, Tensor};
 use quickstudy_gpu::{DeviceLimits, GpuOptions, KernelLimits, shaders};
 use quickstudy_tests::gpu::{self, open};
 
@@ -141,7 +140,7 @@ type Trace<'a> = &'a dyn Fn(&mut Context);
 fn long_contractions_are_cut_as_a_device_asks() {
     let limits = |trips, tiled| KernelLimits { trips, tiled, ..KernelLimits::default() };
     let texts = |trips, tiled, trace: Trace| {
-        let plan = Program::plan_of(PlanOptions::default(), |cx| trace(cx)).unwrap();
+        let plan = gpu::plan(Program::trace_of(|cx| trace(cx)).unwrap());
         shaders(&plan, limits(trips, tiled))
     };
     let product = |cx: &mut Context| {

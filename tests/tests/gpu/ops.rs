@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::dist::fold_in;
-use quickstudy_core::program::PlanOptions;
 use quickstudy_core::rng::{self, Threefry};
 use quickstudy_core::tensor::{Binary, Unary};
 use quickstudy_core::{DType, Device, Program, State, Tensor};
@@ -39,7 +38,7 @@ fn part(first: usize) {
     let (mut all, mut count) = (Report::default(), 0);
     for primitive in Primitive::all().into_iter().skip(first).step_by(4) {
         let slack = slack(primitive);
-        let ways = [Way { name: "gpu".to_owned(), device: device.clone(), options: PlanOptions::default(), slack }];
+        let ways = [Way { name: "gpu".to_owned(), device: device.clone(), slack }];
         let mut report = Report::default();
         for row in rows(primitive) {
             let subject = Subject { args: &row.args, trace: &|cx| row.trace(cx) };
@@ -94,7 +93,7 @@ fn special_values() {
     let exact = device.caps().name.contains("llvmpipe");
     let mut other = 0;
     for special in specials() {
-        let got = special.on(&device, true).unwrap();
+        let got = special.on(&device).unwrap();
         if !special.is(got) {
             let message = format!("{special} is {}", special.show(got));
             assert!(!exact && !is_promised(special.op), "{message}");

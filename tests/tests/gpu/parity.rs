@@ -1,8 +1,7 @@
 //! The GPU against the reference and the CPU.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy_core::program::{PlanOptions, Program};
-use quickstudy_core::{Device, env};
+use quickstudy_core::{Device, Program, env};
 use quickstudy_gpu::{GpuOptions, KernelLimits, shaders};
 use quickstudy_tests::gpu;
 use quickstudy_tests::random_graph::{Report, Scale, Way, check, generate};
@@ -17,13 +16,13 @@ fn gpu(tiled: bool) -> Device {
 fn random_programs(seeds: std::ops::Range<u64>, scale: Scale, tiled: bool) {
     let device = gpu(tiled);
     let slack = gpu::slack(&device);
-    let ways = [Way { name: "gpu".to_owned(), device, options: PlanOptions::default(), slack }];
+    let ways = [Way { name: "gpu".to_owned(), device, slack }];
     let mut report = Report::default();
     let (count, mut in_tiles) = (seeds.end - seeds.start, 0);
     for seed in seeds {
         let recipe = generate(seed, scale);
         if tiled {
-            let plan = Program::plan_of(PlanOptions::default(), |cx| recipe.trace(cx)).unwrap();
+            let plan = gpu::plan(Program::trace_of(|cx| recipe.trace(cx)).unwrap());
             let texts = shaders(&plan, KernelLimits::default()).unwrap();
             in_tiles += u64::from(texts.iter().any(|text| text.contains("tile0")));
         }

@@ -7,9 +7,9 @@ use std::collections::HashSet;
 use naga::back::{hlsl, msl, spv};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use quickstudy_core::algo::{Ppo, PpoConfig, Sampling, Training};
-use quickstudy_core::env;
-use quickstudy_core::program::{PlanOptions, Program};
+use quickstudy_core::{Program, env};
 use quickstudy_gpu::{KernelLimits, shaders};
+use quickstudy_tests::gpu;
 use quickstudy_tests::panel::Panel;
 use quickstudy_tests::random_graph::{Scale, generate};
 use quickstudy_tests::single_task_names;
@@ -35,7 +35,7 @@ fn ppo_translates_to_every_shading_language() {
         let (name, sde) = (&env.spec().name, env.spec().action.counts().is_none());
         let sampling = Sampling { sde, normalise_observations: true, normalise_rewards: true, ..Sampling::default() };
         let config = PpoConfig { sampling, ..PpoConfig::default() };
-        let plan = Training::plan(&Ppo::new(&config, env.spec()).unwrap(), &env, 2).unwrap();
+        let plan = gpu::plan(Training::trace(&Ppo::new(&config, env.spec()).unwrap(), &env, 2).unwrap());
         for (tiled, bindings) in [(false, 8), (true, 8), (true, 32)] {
             let limits = KernelLimits { bindings, tiled, ..KernelLimits::default() };
             let texts = shaders(&plan, limits).unwrap();
@@ -57,7 +57,7 @@ fn random_programs_translate_to_every_shading_language() {
     let sizes = (1000..1180).map(|seed| (seed, Scale::Small)).chain((1000..1020).map(|seed| (seed, Scale::Rows)));
     for (seed, scale) in sizes {
         let recipe = generate(seed, scale);
-        let plan = Program::plan_of(PlanOptions::default(), |cx| recipe.trace(cx)).unwrap();
+        let plan = gpu::plan(Program::trace_of(|cx| recipe.trace(cx)).unwrap());
         // As many buffers as a browser may bind.
         for text in
             shaders(&plan, KernelLimits::default()).unwrap_or_else(|e| panic!("seed {seed}, {scale:?}: {e}\n{recipe}"))
@@ -75,7 +75,7 @@ fn random_programs_translate_to_every_shading_language() {
 fn products_and_reductions_translate_to_every_shading_language() {
     let (mut tiled_ones, mut split_ones) = (0, 0);
     for case in crate::programs::cases() {
-        let plan = Program::plan_of(PlanOptions::default(), |cx| case.trace(cx)).unwrap();
+        let plan = gpu::plan(Program::trace_of(|cx| case.trace(cx)).unwrap());
         let mut count = Vec::new();
         for tiled in [false, true] {
             let limits = KernelLimits { tiled, ..KernelLimits::default() };

@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use quickstudy_core::program::PlanOptions;
 use quickstudy_core::tensor::{Loop, Op, graph, scan, scan_until};
 use quickstudy_core::{Context, DType, Device, Program, State, Tensor};
 use quickstudy_gpu::{KernelLimits, dispatches, shaders};
@@ -45,7 +44,7 @@ fn run(device: &Device, derive: bool) -> Vec<Vec<f64>> {
 
 #[test]
 fn a_loop_that_ends_row_by_row_is_one_dispatch() {
-    let plan = Program::plan_of(PlanOptions::default(), |cx| layers(cx, false)).unwrap();
+    let plan = gpu::plan(Program::trace_of(|cx| layers(cx, false)).unwrap());
     let limits = KernelLimits::default();
     // The rows' last steps, and the loop.
     assert_eq!(dispatches(&plan, limits).unwrap(), [1, 1], "{plan}");

@@ -98,7 +98,7 @@ fn iterations_allocate_no_more_than_was_added_up(first: bool) {
         for seeds in [&[0][..], &[0, 1]] {
             let of = setup(def, &settings(def), seeds);
             let device = Device::cpu(1);
-            let all = device.footprint(Arc::new(of.plan().unwrap())).unwrap();
+            let all = device.footprint(Arc::new(of.trace().unwrap())).unwrap();
             let mut session = Session::new(&device, &of).unwrap();
             let last = of.fitted().stages() - 1;
             while of.fitted().stage(session.iteration()) < last {
@@ -136,7 +136,7 @@ fn saving_allocates_no_more_than_was_added_up() {
         for seeds in [&[0][..], &[0, 1, 2]] {
             let of = named(algorithm, settings, seeds);
             let device = Device::cpu(1);
-            let run = device.footprint(Arc::new(of.plan().unwrap())).unwrap().bytes();
+            let run = device.footprint(Arc::new(of.trace().unwrap())).unwrap().bytes();
             let copies = Session::memory(&device, &of).unwrap() - run;
             let session = Session::new(&device, &of).unwrap();
             // The policy of the best evaluation is written with the next snapshot, as the command line does.
@@ -159,8 +159,8 @@ fn saving_and_restoring_a_replay_memory_takes_a_segment_at_a_time() {
         let of = training("sac", "pendulum").seeds(seeds).steps(400_000).set(text).setup();
         let device = Device::cpu(1);
         // Both stages share the arrays, and each has its own.
-        let plans = of.plans().unwrap().into_iter().map(|plan| device.footprint(Arc::new(plan)).unwrap());
-        let run = plans.fold((0, 0), |(args, own), plan| (plan.args.max(args), plan.own + own));
+        let stages = of.traces().unwrap().into_iter().map(|trace| device.footprint(Arc::new(trace)).unwrap());
+        let run = stages.fold((0, 0), |(args, own), stage| (stage.args.max(args), stage.own + own));
         let copies = Session::memory(&device, &of).unwrap() - run.0 - run.1;
         let mut session = Session::new(&device, &of).unwrap();
         block_on(session.step()).unwrap();

@@ -1,28 +1,22 @@
-//! Random programs: fused and unfused, one thread and several, every instruction set, all the same bits; and all within
-//! the error bound that the reference carries along.
+//! Random programs: node by node and in tiles, one thread and several, every instruction set, all the same bits; and all
+//! within the error bound that the reference carries along.
 
 #![allow(clippy::panic, reason = "a failing program is printed")]
 
 use quickstudy_core::backend::cpu::simd::isa::Isa;
 use quickstudy_core::backend::cpu::{Cpu, CpuOptions};
-use quickstudy_core::program::PlanOptions;
 use quickstudy_core::tensor::Op;
 use quickstudy_core::{Device, Program};
 use quickstudy_tests::random_graph::{Failure, Recipe, Report, Scale, Step, Way, check, compact, generate, shrink};
 
-fn way(name: &str, fuse: bool, tiles: bool, threads: usize) -> Way {
+fn way(name: &str, tiles: bool, threads: usize) -> Way {
     let device = Device::new(Cpu::new(CpuOptions { threads, tiles, ..CpuOptions::default() }));
-    Way { name: name.to_owned(), device, options: PlanOptions { fuse, ..PlanOptions::default() }, slack: 1.0 }
+    Way { name: name.to_owned(), device, slack: 1.0 }
 }
 
 /// The plain way first: the others are compared with it.
 fn ways() -> Vec<Way> {
-    vec![
-        way("unfused", false, false, 1),
-        way("fused", true, false, 1),
-        way("fused, tiles", true, true, 1),
-        way("fused, tiles, 3 threads", true, true, 3),
-    ]
+    vec![way("node by node", false, 1), way("tiles", true, 1), way("tiles, 3 threads", true, 3)]
 }
 
 /// Check the programs of some seeds. A failing one is made smaller and printed.
@@ -43,7 +37,7 @@ fn run(seeds: impl Iterator<Item = u64>, scale: Scale) -> Report {
     report
 }
 
-/// The graph and plan of a failing program, where it can be planned.
+/// The graph and steps of a failing program, where it can be compiled.
 fn dump(recipe: &Recipe, failure: &Failure) -> String {
     match quickstudy_core::Program::new(&Device::cpu(1), |cx| recipe.trace(cx)) {
         Ok(program) => program.dump(),
@@ -127,8 +121,8 @@ fn programs_have_every_kind_of_step() {
 
 /// Tells whether a loop's condition has axes.
 fn ends_by_rows(recipe: &Recipe) -> bool {
-    let Ok(plan) = Program::plan_of(PlanOptions::default(), |cx| recipe.trace(cx)) else { return false };
-    let nodes = &plan.graph.nodes;
+    let Ok(trace) = Program::trace_of(|cx| recipe.trace(cx)) else { return false };
+    let nodes = &trace.graph.nodes;
     nodes.iter().any(|node| match &node.op {
         Op::Scan(scan) => scan.until.is_some_and(|done| !nodes[scan.body.params[1 + done] as usize].shape.is_empty()),
         _ => false,
@@ -173,7 +167,7 @@ fn fresh_programs() {
 fn all_instruction_sets_give_programs_within_their_bounds() {
     for isa in Isa::available() {
         let device = Device::new(Cpu::new(CpuOptions { isa, threads: 1, ..CpuOptions::default() }));
-        let ways = [Way { name: isa.to_string(), device, options: PlanOptions::default(), slack: 1.0 }];
+        let ways = [Way { name: isa.to_string(), device, slack: 1.0 }];
         let mut report = Report::default();
         for seed in 5000..5100 {
             match check(&generate(seed, Scale::Small), &ways) {

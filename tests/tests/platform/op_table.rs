@@ -6,20 +6,18 @@ use std::collections::BTreeSet;
 
 use quickstudy_core::backend::cpu::simd::isa::Isa;
 use quickstudy_core::backend::cpu::{Cpu, CpuOptions};
-use quickstudy_core::program::PlanOptions;
 use quickstudy_core::{DType, Device, Program, Tensor, grad};
 use quickstudy_tests::random_graph::{Report, Subject, Way, check_program};
 use quickstudy_tests::table::{Primitive, rows, specials};
 
 /// Every instruction set, node by node and tile by tile, on one thread and two.
 fn ways(isa: Isa) -> Vec<Way> {
-    let way = |fuse, tiles, threads| Way {
-        name: format!("{isa}, fuse {fuse}, tiles {tiles}, {threads} threads"),
+    let way = |tiles, threads| Way {
+        name: format!("{isa}, tiles {tiles}, {threads} threads"),
         device: Device::new(Cpu::new(CpuOptions { threads, isa, tiles })),
-        options: PlanOptions { fuse, ..PlanOptions::default() },
         slack: 1.0,
     };
-    vec![way(false, false, 1), way(true, false, 1), way(true, true, 1), way(true, true, 2)]
+    vec![way(false, 1), way(true, 1), way(true, 2)]
 }
 
 #[test]
@@ -28,9 +26,9 @@ fn every_primitive_has_rows_that_use_it() {
         let rows = rows(primitive);
         assert!(!rows.is_empty(), "{primitive:?} has no row");
         for row in rows {
-            let plan = Program::plan_of(PlanOptions::default(), |cx| row.trace(cx));
-            let plan = plan.unwrap_or_else(|e| panic!("{primitive:?}, {}: {e}", row.name));
-            let used: BTreeSet<Primitive> = plan.graph.nodes.iter().map(|n| Primitive::of(&n.op)).collect();
+            let trace = Program::trace_of(|cx| row.trace(cx));
+            let trace = trace.unwrap_or_else(|e| panic!("{primitive:?}, {}: {e}", row.name));
+            let used: BTreeSet<Primitive> = trace.graph.nodes.iter().map(|n| Primitive::of(&n.op)).collect();
             assert!(used.contains(&primitive), "{primitive:?}: row `{}` does not use it", row.name);
         }
     }
@@ -160,7 +158,7 @@ fn special_values() {
     for (device, tiles) in &devices {
         let name = &device.caps().name;
         for special in specials() {
-            let got = special.on(device, *tiles).unwrap();
+            let got = special.on(device).unwrap();
             assert!(special.is(got), "{name}, tiles {tiles}: {special} is {}", special.show(got));
         }
     }

@@ -2,9 +2,11 @@
 
 use quickstudy_core::algo::ppo::PpoConfig;
 use quickstudy_core::algo::{Ppo, Training};
-use quickstudy_core::env::EnvDef;
-use quickstudy_core::program::{Kernel, KernelSchedule, Kind, Plan};
+use quickstudy_core::env::{EnvDef, builtin};
 use quickstudy_core::tensor::Op;
+use quickstudy_core::train::{Preset, Setup, presets};
+use quickstudy_gpu::{Kernel, KernelSchedule, Kind, Plan};
+use quickstudy_tests::gpu::plan;
 use quickstudy_tests::panel::Panel;
 
 fn ppo(env: &str) -> Plan {
@@ -13,7 +15,7 @@ fn ppo(env: &str) -> Plan {
 
 fn ppo_on(env: &EnvDef) -> Plan {
     let ppo = Ppo::new(&PpoConfig::default(), env.spec()).expect("valid settings");
-    let plan = Training::plan(&ppo, env, 1).expect("a plan");
+    let plan = plan(Training::trace(&ppo, env, 1).expect("a trace"));
     plan.validate().expect("a plan without faults");
     plan
 }
@@ -24,7 +26,7 @@ fn loops(schedule: &KernelSchedule) -> Vec<&KernelSchedule> {
 
 /// Kernels and dispatches of one step of the rollout, of its episodes, of the advantages and of a minibatch.
 fn counts(plan: &Plan) -> Vec<(usize, usize)> {
-    loops(&plan.schedule).iter().map(|body| (body.kernels.len(), body.dispatches(&plan.graph))).collect()
+    loops(&plan.schedule).iter().map(|body| (body.kernels.len(), body.dispatches(&plan.trace.graph))).collect()
 }
 
 #[test]
@@ -35,6 +37,18 @@ fn ppo_takes_few_dispatches() {
     assert_eq!(counts(&continuous), [(9, 9), (3, 3), (1, 1), (38, 39)], "{continuous}");
     let several = ppo_on(&Panel::Shown.env().with_time_limit(500).expect("a longer episode"));
     assert_eq!(counts(&several), [(11, 11), (3, 3), (1, 1), (45, 46)], "{several}");
+}
+
+/// Debug builds and the feature `validate` follow what each place of a plan holds.
+#[test]
+fn every_preset_has_a_plan_without_faults() {
+    for preset in presets().expect("presets").into_iter().filter(Preset::is_builtin) {
+        let env = builtin(&preset.env).expect("a built-in environment");
+        let setup = Setup::resolve(preset.algorithm, env, &[0], None, &[]).expect("a setup");
+        for trace in setup.traces().expect("traces") {
+            assert!(plan(trace).dispatches() > 0, "{}", preset.name);
+        }
+    }
 }
 
 #[test]
@@ -50,7 +64,7 @@ fn no_kernel_binds_more_than_a_gpu_does() {
         }
     }
     fn is_call(plan: &Plan, kernel: &Kernel) -> bool {
-        kernel.nodes.iter().any(|id| matches!(plan.graph.nodes[*id as usize].op, Op::Call(_)))
+        kernel.nodes.iter().any(|id| matches!(plan.trace.graph.nodes[*id as usize].op, Op::Call(_)))
     }
     for env in ["cartpole", "pendulum"] {
         let plan = ppo(env);
@@ -61,7 +75,7 @@ fn no_kernel_binds_more_than_a_gpu_does() {
 #[test]
 fn ppo_computes_what_its_networks_need() {
     let config = PpoConfig::default();
-    let flops = ppo("cartpole").flops();
+    let flops = ppo("cartpole").trace.flops();
     // Multiplications of a row: two networks of 64 × 64 with four inputs, two logits and one value.
     let (policy, value) = (4 * 64 + 64 * 64 + 64 * 2, 4 * 64 + 64 * 64 + 64);
     // A gradient: each weight's, and each layer's input but the first one's.

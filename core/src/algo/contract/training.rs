@@ -13,7 +13,7 @@ use crate::env::EnvDef;
 use crate::host::{EnvPlace, Fleet, FleetSize};
 use crate::optim::Progress;
 use crate::play::{FIRST, HostAct, Needed, Stage, group_keys, schedule_entry};
-use crate::program::{Plan, PlanOptions};
+use crate::program::Trace;
 use crate::rng::{key_from_seed, streams};
 use crate::{Array, DType, Device, Error, Program, Result, State, Tensor};
 
@@ -88,8 +88,8 @@ impl Training {
         // Where room is limited, there is memory for all that there can be.
         let limited = acts.iter().flatten().any(HostAct::is_limited);
         if limited {
-            for plan in Training::plans(&**rows.first(), place.clone(), seeds.len())? {
-                device.compile(Arc::new(plan))?;
+            for trace in Training::traces(&**rows.first(), place.clone(), seeds.len())? {
+                device.compile(Arc::new(trace))?;
             }
         }
         let room = room.filter(|_| limited);
@@ -130,29 +130,29 @@ impl Training {
         Ok(())
     }
 
-    /// Plans an iteration of each stage, without training. With environments of the host, a plan covers all programs of
-    /// the iteration.
+    /// Traces an iteration of each stage, without training. With environments of the host, a trace covers all programs
+    /// of the iteration.
     ///
     /// # Errors
-    /// If one cannot be planned.
-    pub fn plans(algorithm: &dyn Algorithm, place: impl Into<EnvPlace>, seeds: usize) -> Result<Vec<Plan>> {
+    /// If one cannot be traced.
+    pub fn traces(algorithm: &dyn Algorithm, place: impl Into<EnvPlace>, seeds: usize) -> Result<Vec<Trace>> {
         let place = place.into();
         // Policies that act on the host have programs of their own, which are made on some device and dropped.
         let device = Device::cpu(1);
         let of_stage = |stage: usize| {
-            Program::plan_of(PlanOptions::default(), |cx| {
+            Program::trace_of(|cx| {
                 trace((cx, &device), algorithm, (stage, None), &place, (seeds, by_seed(algorithm, seeds)));
             })
         };
         (0..algorithm.stages().max(1)).map(of_stage).collect()
     }
 
-    /// Plans an iteration of the last stage.
+    /// Traces an iteration of the last stage.
     ///
     /// # Errors
-    /// As [`plans`](Training::plans).
-    pub fn plan(algorithm: &dyn Algorithm, place: impl Into<EnvPlace>, seeds: usize) -> Result<Plan> {
-        let last = Training::plans(algorithm, place, seeds)?.pop();
+    /// As [`traces`](Training::traces).
+    pub fn trace(algorithm: &dyn Algorithm, place: impl Into<EnvPlace>, seeds: usize) -> Result<Trace> {
+        let last = Training::traces(algorithm, place, seeds)?.pop();
         last.ok_or_else(|| Error::Program("an algorithm has no stage".to_owned()))
     }
 

@@ -8,7 +8,7 @@ use crate::dist::fold_in;
 use crate::env::EnvDef;
 use crate::play::{Amount, Keys, Play};
 use crate::policy::How;
-use crate::program::{Plan, PlanOptions, RowNumbers};
+use crate::program::{RowNumbers, Trace};
 use crate::rng::{Key, streams};
 use crate::task::TaskSource;
 use crate::tensor::CompensatedSum;
@@ -116,14 +116,14 @@ fn check(algorithm: &dyn Algorithm, of: Episodes) -> Result<()> {
     Ok(())
 }
 
-/// Plans the program that plays `episodes` episodes of each of `seeds` policies side by side, without a device.
+/// Traces the program that plays `episodes` episodes of each of `seeds` policies side by side, without a device.
 ///
 /// # Errors
 /// If the environment or the settings do not fit.
-pub fn evaluation_plan(setup: &Setup, episodes: usize, deterministic: bool) -> Result<Plan> {
+pub fn evaluation_trace(setup: &Setup, episodes: usize, deterministic: bool) -> Result<Trace> {
     let of = Evaluation::Episodes(episodes).of(setup.seeds.len(), deterministic);
     let env = setup.env.device()?;
-    Program::plan_of(PlanOptions::default(), |cx| trace(cx, env, &**setup.fitted(), of))
+    Program::trace_of(|cx| trace(cx, env, &**setup.fitted(), of))
 }
 
 /// Traces `[S, E]` episodes. Policies that adapt play each on a held-out task of its own, after adapting to it.

@@ -45,9 +45,9 @@ fn presets_have_the_kernels_that_make_their_speed() {
     let device = Device::cpu(1);
     for preset in presets().unwrap().into_iter().filter(Preset::is_builtin) {
         let setup = Setup::resolve(preset.algorithm, builtin(&preset.env).unwrap(), &[0], None, &[]).unwrap();
-        let plans = Training::plans(&**setup.fitted(), setup.env.clone(), 1).unwrap();
+        let traces = Training::traces(&**setup.fitted(), setup.env.clone(), 1).unwrap();
         let mut census = Census::default();
-        plans.into_iter().for_each(|plan| census += device.compile(plan.into()).unwrap().census());
+        traces.into_iter().for_each(|trace| census += device.compile(trace.into()).unwrap().census());
         let (name, kernels) = (&preset.name, Kernels::of(&preset));
         assert_eq!(census.optimiser_steps > 0, kernels.has("optimiser_steps"), "{name}: {census:?}");
         assert_eq!(census.gradient_norms > 0, kernels.has("gradient_norms"), "{name}: {census:?}");

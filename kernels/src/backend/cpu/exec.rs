@@ -5,17 +5,18 @@ use super::footprint;
 use super::halt::{Halt, Ran, copy};
 use super::memory::{Memory, Span};
 use super::node::{self, gather_view};
+use super::print;
 use super::run::Run;
 use super::simd::isa::Isa;
 use super::steps::{Lowered, LoweredStep, ScanStep};
 use super::tile::Workspace;
 use super::values::{Storage, ValueId, View};
 use crate::backend::{Buffer, Census, Counters, Executable, Interrupt, ScalarValue};
-use crate::program::{Footprint, Plan};
+use crate::program::{Footprint, Trace};
 use crate::{Error, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A plan compiled for the CPU.
+/// A program compiled for the CPU.
 #[derive(Debug)]
 pub struct CpuExecutable {
     /// The program's schedule.
@@ -72,8 +73,12 @@ impl Executable for CpuExecutable {
         self.root.census()
     }
 
-    fn footprint(&self, plan: &Plan) -> Footprint {
-        footprint::of(plan, &self.root, self.threads)
+    fn footprint(&self, trace: &Trace) -> Footprint {
+        footprint::of(trace, &self.root, self.threads)
+    }
+
+    fn print(&self, trace: &Trace) -> String {
+        print::text(&trace.graph, &self.root)
     }
 }
 

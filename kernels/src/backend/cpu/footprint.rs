@@ -5,7 +5,7 @@ use super::memory::Span;
 use super::product::product_scratch;
 use super::steps::{Lowered, LoweredStep};
 use super::values::{NO_NODE, Storage};
-use crate::program::{Footprint, Holds, Plan};
+use crate::program::{Footprint, Holds, Trace};
 use crate::tensor::{NodeId, Op};
 
 /// Bytes of as many words.
@@ -14,8 +14,8 @@ fn bytes(words: usize) -> u64 {
 }
 
 /// All that a program takes on that many threads.
-pub fn of(plan: &Plan, root: &Lowered, threads: usize) -> Footprint {
-    let mut footprint = Footprint::of_arguments(plan, 4);
+pub fn of(trace: &Trace, root: &Lowered, threads: usize) -> Footprint {
+    let mut footprint = Footprint::of_arguments(trace, 4);
     let most = schedule(root, threads, &mut footprint);
     footprint.add(most.0, if most.1 == NO_NODE { Holds::Scratch } else { Holds::Operands(most.1) });
     footprint

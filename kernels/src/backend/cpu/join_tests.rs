@@ -3,7 +3,6 @@
 use super::lower::lower;
 use super::steps::LoweredStep;
 use super::{Cpu, CpuOptions};
-use crate::program::PlanOptions;
 use crate::tensor::Op;
 use crate::{Context, DType, Device, Program, State, Tensor};
 
@@ -59,8 +58,8 @@ fn parts_in_their_places_are_the_same_bits() {
 #[test]
 fn nothing_is_copied_and_the_squares_are_summed_beside() {
     let lowered = |apart| {
-        let plan = Program::plan_of(PlanOptions::default(), |cx| step(cx, 1, apart)).unwrap();
-        lower(&plan, true, 1).unwrap()
+        let trace = Program::trace_of(|cx| step(cx, 1, apart)).unwrap();
+        lower(&trace, true, 1).unwrap()
     };
     let copies = |apart| {
         let is_copy =

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Cpu, CpuOptions};
-use crate::program::{PlanOptions, Program};
+use crate::program::Program;
 use crate::tensor::{Loop, scan};
 use crate::{Context, DType, Device, Error, State, Tensor};
 
@@ -23,18 +23,18 @@ fn square(cx: &mut Context, n: usize) {
 #[cfg_attr(miri, ignore = "Tables of a million rows take Miri too long")]
 fn what_may_not_be_taken_is_refused_before_anything_is_allocated() {
     for device in devices() {
-        let plan = || Arc::new(Program::plan_of(PlanOptions::default(), |cx| square(cx, 1 << 20)).unwrap());
-        let bytes = device.footprint(plan()).unwrap().bytes();
+        let trace = || Arc::new(Program::trace_of(|cx| square(cx, 1 << 20)).unwrap());
+        let bytes = device.footprint(trace()).unwrap().bytes();
         assert!(bytes > 4 << 40, "{bytes}");
         device.limit_memory(bytes - 1);
-        let error = device.compile(plan()).err().unwrap();
+        let error = device.compile(trace()).err().unwrap();
         let Error::Memory(shortage) = &error else { panic!("{error}") };
         assert_eq!((shortage.bytes, shortage.limit), (bytes, Some(bytes - 1)));
         let message = error.to_string();
         assert!(message.contains("TB are needed") && message.contains("limits_tests.rs:"), "{message}");
         assert!(message.contains("[1048576, 1048576]"), "{message}");
         device.limit_memory(bytes);
-        assert!(device.compile(plan()).is_ok());
+        assert!(device.compile(trace()).is_ok());
     }
 }
 
@@ -57,7 +57,7 @@ fn an_allocation_that_fails_is_an_error() {
 
 #[test]
 fn sizes_that_no_number_holds_end_the_trace() {
-    let error = Program::plan_of(PlanOptions::default(), |cx| {
+    let error = Program::trace_of(|cx| {
         let x = cx.input("x", &[1 << 30, 1], DType::F32);
         let y = x.broadcast_to(&[1 << 30, 1 << 30]).unsqueeze(2).broadcast_to(&[1 << 30, 1 << 30, 1 << 30]);
         cx.output("y", y.sum_all());

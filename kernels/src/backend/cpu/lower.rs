@@ -1,4 +1,4 @@
-//! From a schedule to steps over values in memory.
+//! From a trace to steps over values in memory.
 
 use rustc_hash::FxHashMap;
 
@@ -8,19 +8,19 @@ use super::tile::{self, Formed};
 use super::values::{Storage, ValueId, View};
 use crate::Result;
 use crate::program::chains::{Unit, Units};
-use crate::program::{Plan, is_view};
+use crate::program::{Trace, is_view};
 use crate::tensor::graph::ROOT;
 use crate::tensor::op::Scan;
 use crate::tensor::{Graph, NodeId, Op};
 
-/// Lower a program's schedule.
-pub fn lower(plan: &Plan, tiles: bool, threads: usize) -> Result<Lowered> {
-    let outs: Vec<NodeId> = plan.results.iter().map(|r| r.0).collect();
-    let units = Units::new(&plan.graph, &outs);
-    let mut this = Lowering::new(&plan.graph, &units, ROOT, FxHashMap::default(), tiles, threads);
-    this.replacing = plan.results.iter().flat_map(|(node, arg)| replacing(&plan.graph, *node, *arg)).collect();
+/// Lower a program.
+pub fn lower(trace: &Trace, tiles: bool, threads: usize) -> Result<Lowered> {
+    let outs = trace.outs();
+    let units = Units::new(&trace.graph, &outs);
+    let mut this = Lowering::new(&trace.graph, &units, ROOT, FxHashMap::default(), tiles, threads);
+    this.replacing = trace.results.iter().flat_map(|(node, arg)| replacing(&trace.graph, *node, *arg)).collect();
     this.schedule(&outs)?;
-    this.results(&plan.results)?;
+    this.results(&trace.results)?;
     this.out.join_parts(&[]);
     this.out.join_squares(threads);
     this.out.elide_results();
@@ -260,12 +260,11 @@ fn replacing(graph: &Graph, mut node: NodeId, arg: usize) -> Vec<NodeId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::PlanOptions;
     use crate::{Context, DType, Program, Tensor};
 
     fn steps(f: impl FnOnce(&mut Context)) -> String {
-        let plan = Program::plan_of(PlanOptions { fuse: false, ..Default::default() }, f).unwrap();
-        let lowered = lower(&plan, true, 1).unwrap();
+        let trace = Program::trace_of(f).unwrap();
+        let lowered = lower(&trace, true, 1).unwrap();
         let name = |s: &LoweredStep| match s {
             LoweredStep::Copy { .. } => "copy".to_owned(),
             LoweredStep::Node(n) => n.op.name().to_owned(),

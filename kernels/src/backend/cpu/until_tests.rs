@@ -6,7 +6,7 @@ use super::lower::lower;
 use super::steps::LoweredStep;
 use super::tile::Instr;
 use super::{Cpu, CpuOptions};
-use crate::program::{PlanOptions, Program};
+use crate::program::Program;
 use crate::tensor::{Loop, Op, graph, run_if, scan, scan_until};
 use crate::{Context, DType, Device, Error, State, Tensor};
 
@@ -75,8 +75,8 @@ fn rows_that_end_keep_their_values_in_tiles_and_outside() {
 #[test]
 fn a_loop_that_ends_row_by_row_is_one_tile() {
     for stacked in [false, true] {
-        let plan = Program::plan_of(PlanOptions::default(), |cx| layers(cx, stacked)).unwrap();
-        let lowered = lower(&plan, true, 1).unwrap();
+        let trace = Program::trace_of(|cx| layers(cx, stacked)).unwrap();
+        let lowered = lower(&trace, true, 1).unwrap();
         assert!(!lowered.steps.iter().any(|s| matches!(s, LoweredStep::Scan(_))), "{:?}", lowered.steps);
         let tiles =
             lowered.steps.iter().filter_map(|s| if let LoweredStep::Tile(tile) = s { Some(tile) } else { None });
@@ -132,7 +132,7 @@ fn a_loop_ends_when_all_rows_that_run_together_have_ended() {
 #[test]
 fn a_condition_that_carries_do_not_begin_with_is_an_error() {
     let trace = |condition: &'static [usize]| {
-        Program::plan_of(PlanOptions::default(), |cx| {
+        Program::trace_of(|cx| {
             let (x, y) = (cx.input("x", &[2, 3, 4], DType::F32), cx.input("y", &[2, 5], DType::F32));
             let (carry, _) = scan_until(7, &[x, y], &[], |t, c, _| {
                 let end = t.eq(Tensor::constant_u32(3)).broadcast_to(condition);
@@ -220,11 +220,11 @@ fn a_body_is_left_out_where_its_condition_does_not_hold() {
 #[test]
 fn a_condition_of_several_numbers_or_of_another_type_is_an_error() {
     for (shape, dtype) in [(&[2][..], DType::U32), (&[], DType::F32)] {
-        let plan = Program::plan_of(PlanOptions::default(), |cx| {
+        let trace = Program::trace_of(|cx| {
             let (condition, x) = (cx.input("condition", shape, dtype), cx.input("x", &[2], DType::F32));
             cx.output("x", run_if(condition, &[x], |c| vec![c[0] * 2.0])[0]);
         });
-        let Err(Error::Shape { op: "run_if", expected, .. }) = plan else { panic!("another error") };
+        let Err(Error::Shape { op: "run_if", expected, .. }) = trace else { panic!("another error") };
         assert_eq!(expected, "a condition [] u32");
     }
 }

@@ -1,4 +1,4 @@
-//! The interpreter as a device. It runs a plan's graph and ignores its kernels.
+//! The interpreter as a device. It runs the graph of a trace.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::{Data, Value, evaluate};
 use crate::backend::{Backend, Buffer, BufferData, Caps, Executable, ReadFuture, ScalarValue};
-use crate::program::{Plan, Role};
+use crate::program::{Role, Trace};
 use crate::{DType, Error, Result};
 
 /// The f64 reference as a backend. An element has 8 bytes: an f64, or a u32 as u64.
@@ -70,21 +70,21 @@ impl Backend for Reference {
         Box::pin(std::future::ready(bytes))
     }
 
-    fn compile(&self, plan: Arc<Plan>) -> Result<Box<dyn Executable>> {
-        Ok(Box::new(Interpreted(plan)))
+    fn compile(&self, trace: Arc<Trace>) -> Result<Box<dyn Executable>> {
+        Ok(Box::new(Interpreted(trace)))
     }
 }
 
-struct Interpreted(Arc<Plan>);
+struct Interpreted(Arc<Trace>);
 
 impl Executable for Interpreted {
     fn run(&mut self, args: &[Buffer], scalars: &[ScalarValue]) -> Result<()> {
-        let plan = &self.0;
-        if args.len() != plan.args.len() {
-            return Err(Error::Program(format!("the plan has {} arguments, got {}", plan.args.len(), args.len())));
+        let trace = &self.0;
+        if args.len() != trace.args.len() {
+            return Err(Error::Program(format!("the program has {} arguments, got {}", trace.args.len(), args.len())));
         }
         let mut inputs = Vec::with_capacity(args.len());
-        for (arg, buffer) in plan.args.iter().zip(args) {
+        for (arg, buffer) in trace.args.iter().zip(args) {
             // An output is not read.
             let data = match arg.role {
                 Role::Output => Data::U32(Vec::new()),
@@ -92,10 +92,9 @@ impl Executable for Interpreted {
             };
             inputs.push(Value { shape: arg.shape.clone(), data });
         }
-        let outs: Vec<_> = plan.results.iter().map(|r| r.0).collect();
-        let values = evaluate(&plan.graph, &outs, &inputs, scalars)?;
+        let values = evaluate(&trace.graph, &trace.outs(), &inputs, scalars)?;
         // All are computed from the old states before any is overwritten.
-        for ((_, arg), value) in plan.results.iter().zip(values) {
+        for ((_, arg), value) in trace.results.iter().zip(values) {
             *memory(&args[*arg])?.borrow_mut() = value.data;
         }
         Ok(())

@@ -100,13 +100,29 @@ impl<'a> Interpreter<'a> {
         Ok(())
     }
 
-    /// Give a node a value.
-    pub(super) fn set(&mut self, id: NodeId, cell: Rc<Cell>) {
-        self.cells[id as usize] = Some(cell);
+    /// The results of one node from the values that it reads: one, or all of a call.
+    pub(super) fn results_of(mut self, id: NodeId, operands: &[(NodeId, &Value)]) -> Result<Vec<Value>> {
+        for (operand, value) in operands {
+            let cell = Cell { data: value.data.clone(), bound: Vec::new() };
+            self.cells[*operand as usize] = Some(Rc::new(cell));
+        }
+        let cell = self.node(id)?;
+        let graph = self.graph;
+        let value = |id: NodeId, cell: Rc<Cell>| {
+            let data = Rc::try_unwrap(cell).map_or_else(|shared| shared.data.clone(), |own| own.data);
+            Value { shape: graph.nodes[id as usize].shape.clone(), data }
+        };
+        Ok(match &graph.nodes[id as usize].op {
+            Op::Call(call) => {
+                let results = self.results.remove(&id).unwrap_or_default();
+                call.body.outs.iter().zip(results).map(|(out, cell)| value(*out, cell)).collect()
+            }
+            _ => vec![value(id, cell)],
+        })
     }
 
     /// The value of a node from those of its operands.
-    pub(super) fn node(&mut self, id: NodeId) -> Result<Rc<Cell>> {
+    fn node(&mut self, id: NodeId) -> Result<Rc<Cell>> {
         let graph = self.graph;
         let node = &graph.nodes[id as usize];
         let wrong = |what: &str| Error::Program(format!("reference: {} (%{id}) {what}", node.op.name()));

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::pairs::{NodePair, Pairs, Tuple, body_of};
 use super::seed_axis::{RowAxis, SeedAxis, follow, wanted};
-use super::trace::{Trace, apart};
+use super::trace::{VariantTrace, apart};
 use crate::program::context::Context;
 use crate::program::row_numbers::RowNumbers;
 use crate::tensor::op::{Body, Call, Scan};
@@ -26,7 +26,7 @@ enum JoinedValue {
 }
 
 /// Traces the joined graph.
-pub(super) fn build(pairs: &Pairs<'_>, rows: usize) -> Result<(Trace, RowNumbers)> {
+pub(super) fn build(pairs: &Pairs<'_>, rows: usize) -> Result<(VariantTrace, RowNumbers)> {
     let (first, graph) = &pairs.traces[0];
     let known = follow(graph, &first.args, rows);
     let axes = wanted(graph, rows, known.clone());

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::trace::{SHARED, Trace, apart};
+use super::trace::{SHARED, VariantTrace, apart};
 use crate::program::row_numbers::{NumberColumn, RowNumbers};
 use crate::tensor::op::Body;
 use crate::tensor::{Binary, Graph, Node, NodeId, Op, Unary};
@@ -26,7 +26,7 @@ pub(super) enum NodePair {
 
 /// The variants side by side.
 pub(super) struct Pairs<'a> {
-    pub traces: &'a [Trace],
+    pub traces: &'a [VariantTrace],
     /// All tuples in an order in which they can be made: operands before users, as in the variants.
     pub order: Vec<Tuple>,
     pub pairs: FxHashMap<Tuple, NodePair>,
@@ -35,7 +35,7 @@ pub(super) struct Pairs<'a> {
 
 impl<'a> Pairs<'a> {
     /// Walks back from the results.
-    pub(super) fn of(traces: &'a [Trace]) -> Result<Pairs<'a>> {
+    pub(super) fn of(traces: &'a [VariantTrace]) -> Result<Pairs<'a>> {
         let mut all = Pairs { traces, order: Vec::new(), pairs: FxHashMap::default(), numbers: RowNumbers::default() };
         let results = traces[0].0.results.len();
         let mut waiting: Vec<Tuple> =

@@ -1,6 +1,6 @@
 //! The axis of a tensor that belongs to rows, followed from the arguments through a graph.
 
-use crate::program::plan::{Arg, Role};
+use crate::program::arg::{Arg, Role};
 use crate::tensor::{Graph, Node, NodeId, Op};
 
 /// The axis along which a tensor's elements belong to S rows: the axis `axis` has `outer · S · right` elements, and

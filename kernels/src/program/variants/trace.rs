@@ -5,7 +5,7 @@ use crate::program::context::Context;
 use crate::tensor::Graph;
 
 /// A trace: what it declared, and its operations.
-pub(in crate::program) type Trace = (Context, Graph);
+pub(in crate::program) type VariantTrace = (Context, Graph);
 
 /// The scalar that all rows share: the number of the iteration.
 pub(super) const SHARED: &str = "iteration";

@@ -8,10 +8,10 @@ use std::time::Instant;
 
 use quickstudy_core::algo::{Algorithm, Training};
 use quickstudy_core::env::{ActionSpace, Dim, Draws, Env, EnvDef, EnvSpec, Goal, Real, Step, builtin};
-use quickstudy_core::program::{KernelSchedule, Plan};
 use quickstudy_core::settings::Range;
 use quickstudy_core::train::algorithm;
 use quickstudy_core::{Device, Error, Result};
+use quickstudy_gpu::{KernelSchedule, Plan, PlanOptions};
 use quickstudy_tests::every::replaying;
 use toml::{Table, Value};
 
@@ -102,10 +102,11 @@ fn fitted(name: &str, env: &EnvDef, settings: &Table, steps: u64) -> Result<Box<
     Ok(fitted.for_steps(steps)?.unwrap_or(fitted))
 }
 
-/// The plans of all stages of the longest possible run.
+/// The plans of all stages of the longest possible run, as GPUs make them.
 fn plans(name: &str, settings: &Table) -> Result<Vec<Plan>> {
     let env = env_of(name);
-    Training::plans(&*fitted(name, &env, settings, 1 << 40)?, &env, 1)
+    let traces = Training::traces(&*fitted(name, &env, settings, 1 << 40)?, &env, 1)?;
+    traces.into_iter().map(|trace| Plan::new(trace, &PlanOptions::default())).collect()
 }
 
 /// The number of nodes that all kernels of a schedule compute.

@@ -64,7 +64,7 @@ fn arrays_that_no_machine_can_hold_are_an_error_of_every_algorithm() {
     for def in ALGORITHMS {
         let (env, settings) = small(def).unwrap();
         let setup = training_on(*def, env.clone()).seeds(&[0]).steps(100_000).with(settings).setup();
-        let error = Training::plans(&**setup.fitted(), &env, 1 << 56).unwrap_err();
+        let error = Training::traces(&**setup.fitted(), &env, 1 << 56).unwrap_err();
         assert!(matches!(error, Error::Memory(_)), "{}: {error}", def.name);
     }
 }

@@ -6,7 +6,6 @@ use crate::backend::cpu::steps::LoweredStep;
 use crate::backend::cpu::tile::{Instr, Tile};
 use crate::backend::cpu::{Cpu, CpuOptions};
 use crate::grad::grad;
-use crate::program::PlanOptions;
 use crate::tensor::{Loop, scan};
 use crate::{Context, DType, Device, Program, State, Tensor};
 
@@ -59,8 +58,8 @@ impl Net {
     /// Elementwise instructions inside of each wide product, and how many wide ones are left
     /// outside, of the tile with the most products.
     fn moved(self, activation: Activation) -> (Vec<usize>, usize) {
-        let plan = Program::plan_of(PlanOptions::default(), |cx| self.trace(cx, activation)).unwrap();
-        let lowered = lower(&plan, true, 1).unwrap();
+        let trace = Program::trace_of(|cx| self.trace(cx, activation)).unwrap();
+        let lowered = lower(&trace, true, 1).unwrap();
         let wide = |i: &Instr| match i {
             Instr::Dense(product) if product.strides[3] > 1 => Some(product.after.len()),
             _ => None,

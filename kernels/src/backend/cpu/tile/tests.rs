@@ -7,7 +7,6 @@ use crate::backend::Census;
 use crate::backend::cpu::lower::lower;
 use crate::backend::cpu::steps::LoweredStep;
 use crate::backend::cpu::{Cpu, CpuOptions};
-use crate::program::PlanOptions;
 use crate::tensor::{Loop, RowNoise, fold_in, scan};
 use crate::{Context, DType, Device, Program, State, Tensor};
 
@@ -180,9 +179,8 @@ fn policies(cx: &mut Context, k: usize, n: usize) {
 fn rows_of_several_groups_share_a_tile_and_are_the_same_bits() {
     let all = [(2, 3), (40, 4), (70, 1), (300, 5), (9, 17), (6, 20)];
     for &(k, n) in if cfg!(miri) { &all[..1] } else { &all } {
-        let plan =
-            Program::plan_of(PlanOptions { fuse: false, ..Default::default() }, |cx| policies(cx, k, n)).unwrap();
-        let lowered = lower(&plan, true, 1).unwrap();
+        let trace = Program::trace_of(|cx| policies(cx, k, n)).unwrap();
+        let lowered = lower(&trace, true, 1).unwrap();
         let loops: Vec<_> = lowered
             .steps
             .iter()
@@ -204,8 +202,8 @@ fn groups_with_large_matrices_have_tiles_of_their_own() {
         let (x, _) = scan(3, false, &[x], &[], |_, c, _| Loop { carry: vec![c[0].matmul(w).sin()], ys: Vec::new() });
         cx.output("x", x[0]);
     };
-    let plan = Program::plan_of(PlanOptions { fuse: false, ..Default::default() }, program).unwrap();
-    let lowered = lower(&plan, true, 1).unwrap();
+    let trace = Program::trace_of(program).unwrap();
+    let lowered = lower(&trace, true, 1).unwrap();
     let groups = |step: &LoweredStep| if let LoweredStep::Tile(tile) = step { Some(tile.groups) } else { None };
     assert_eq!(lowered.steps.iter().filter_map(groups).max(), Some(20));
     same(&program, &[("x", vec![20, 4, 9]), ("w", vec![20, 9, 9])]);
@@ -250,12 +248,12 @@ fn wide_layers_are_the_same_bits_row_by_row() {
             let len = 5 * width + width + width * width + width + 3 * width;
             let f = |cx: &mut Context| wide(cx, *s, *b, *width, act);
             same(&f, &[("x", vec![*s, *b, 5]), ("theta", vec![*s, len])]);
-            let plan = Program::plan_of(PlanOptions::default(), f).unwrap();
+            let trace = Program::trace_of(f).unwrap();
             let rows = |step: &LoweredStep| match step {
                 LoweredStep::Tile(tile) => tile.majors.contains(&super::Major::Rows),
                 _ => false,
             };
-            assert!(lower(&plan, true, 1).unwrap().steps.iter().any(rows), "{name} {s} {b} {width}");
+            assert!(lower(&trace, true, 1).unwrap().steps.iter().any(rows), "{name} {s} {b} {width}");
         }
     }
 }
@@ -296,8 +294,8 @@ fn noise_that_lasts_is_the_same_bits_and_one_tile_plays_all_spans() {
         let f = |cx: &mut Context| lasting_noise(cx, s, n, actions);
         let sizes = [("w1", vec![s, 3, 32]), ("w2", vec![s, 32, actions]), ("x0", vec![s, n, 3])];
         same_with_scalar(&f, &[&sizes[..], &[("scale", vec![s, 1, actions * 32])]].concat());
-        let plan = Program::plan_of(PlanOptions::default(), f).unwrap();
-        let lowered = lower(&plan, true, 1).unwrap();
+        let trace = Program::trace_of(f).unwrap();
+        let lowered = lower(&trace, true, 1).unwrap();
         let (mut played, mut census) = (0, Census::default());
         for step in &lowered.steps {
             match step {
@@ -341,8 +339,8 @@ fn loops_of_one_chain_are_the_same_bits_for_every_number_of_rows() {
             same(&|cx| credit(cx, s, n), &args);
         }
     }
-    let plan = Program::plan_of(PlanOptions::default(), |cx| credit(cx, 1, 4)).unwrap();
-    let lowered = lower(&plan, true, 1).unwrap();
+    let trace = Program::trace_of(|cx| credit(cx, 1, 4)).unwrap();
+    let lowered = lower(&trace, true, 1).unwrap();
     let mut loops = 0;
     for step in &lowered.steps {
         let LoweredStep::Tile(tile) = step else { continue };

@@ -1,17 +1,16 @@
 //! One kernel per node: what the fused plans are compared with.
 
+use quickstudy_kernels::program::{fold, is_constant, is_leaf, is_view};
+use quickstudy_kernels::tensor::{NodeId, Op};
+
+use super::kernel::{Kernel, KernelSchedule, Kind, Place};
 use super::scope::{Scope, Want};
-use super::{KernelSchedule, Place};
-use crate::Result;
-use crate::program::plan::{Kernel, Kind};
-use crate::program::views::{fold, is_constant, is_leaf, is_view};
-use crate::tensor::{NodeId, Op};
 
 impl Scope<'_> {
     /// One kernel per node, then copies of the wanted values to their places.
-    pub(super) fn unfused(&self, wants: &[Want]) -> Result<KernelSchedule> {
+    pub(super) fn unfused(&self, wants: &[Want]) -> KernelSchedule {
         let nodes: Vec<NodeId> = wants.iter().map(|w| w.node).collect();
-        let mut schedule = self.kernel_per_node(&nodes)?;
+        let mut schedule = self.kernel_per_node(&nodes);
         let wants: Vec<&Want> = wants.iter().filter(|w| w.old != Some(w.node)).collect();
         // A view of a leaf may be read after the leaf has been overwritten: copy it aside first.
         for want in &wants {
@@ -30,7 +29,7 @@ impl Scope<'_> {
             };
             schedule.kernels.push(self.copy(want.node, want.place, reads));
         }
-        Ok(schedule)
+        schedule
     }
 
     fn copy(&self, node: NodeId, place: Place, reads: Vec<(NodeId, Place)>) -> Kernel {
@@ -68,7 +67,7 @@ impl Scope<'_> {
     }
 
     /// One kernel for each node that is neither a view nor a leaf.
-    pub(super) fn kernel_per_node(&self, outs: &[NodeId]) -> Result<KernelSchedule> {
+    pub(super) fn kernel_per_node(&self, outs: &[NodeId]) -> KernelSchedule {
         let graph = self.graph;
         let mut schedule = KernelSchedule::default();
         for id in graph.reachable(outs, self.scope) {
@@ -113,10 +112,10 @@ impl Scope<'_> {
                 }
             }
             if let Op::Scan(scan) = &node.op {
-                kernel.body = Some(Box::new(self.body(scan)?));
+                kernel.body = Some(Box::new(self.body(scan)));
             }
             schedule.kernels.push(kernel);
         }
-        Ok(schedule)
+        schedule
     }
 }

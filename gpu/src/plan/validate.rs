@@ -1,14 +1,13 @@
-//! Checks a plan by following what every buffer holds. The CPU does not use slots, so only this would notice there
-//! that two values share one while both are needed.
+//! Checks a plan by following what every buffer holds.
 
+use quickstudy_kernels::program::{fold, is_constant};
+use quickstudy_kernels::tensor::op::Scan;
+use quickstudy_kernels::tensor::{Graph, NodeId, Op};
+use quickstudy_kernels::{Error, Result};
 use rustc_hash::FxHashMap;
 
-use super::{KernelSchedule, Place};
-use crate::program::plan::{Kernel, Kind, Plan};
-use crate::program::views::{fold, is_constant};
-use crate::tensor::op::Scan;
-use crate::tensor::{Graph, NodeId, Op};
-use crate::{Error, Result};
+use super::Plan;
+use super::kernel::{Kernel, KernelSchedule, Kind, Place};
 
 impl Plan {
     /// Check that every kernel finds its operands where it looks for them, that nothing is overwritten before its last
@@ -17,7 +16,7 @@ impl Plan {
     /// # Errors
     /// The first fault: it is one of the planner.
     pub fn validate(&self) -> Result<()> {
-        let graph = &self.graph;
+        let graph = &self.trace.graph;
         let mut held = FxHashMap::default();
         for (id, node) in graph.nodes.iter().enumerate() {
             if let Op::Input(i) = node.op {
@@ -26,7 +25,7 @@ impl Plan {
         }
         let mut check = Validator { graph, held, begun: FxHashMap::default(), slots: &self.schedule.slots, outer: &[] };
         check.schedule(&self.schedule)?;
-        for (node, arg) in &self.results {
+        for (node, arg) in &self.trace.results {
             check.holds(Place::Arg(*arg), *node, "the results")?;
         }
         Ok(())

@@ -1,8 +1,9 @@
 //! Chooses nodes that are computed where they are read, instead of once for all.
 
+use quickstudy_kernels::program::fold;
+use quickstudy_kernels::tensor::{NodeId, Op, Unary};
+
 use super::flow::{Class, Flow, Use};
-use crate::program::views::fold;
-use crate::tensor::{NodeId, Op, Unary};
 
 /// Operations that may be computed more than once to save a kernel: about what a device with many cores does while it
 /// starts one.

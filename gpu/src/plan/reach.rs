@@ -57,8 +57,9 @@ fn unite(bits: &mut Vec<u64>, more: &[u64]) {
 
 #[cfg(test)]
 mod tests {
+    use quickstudy_kernels::rng::Threefry;
+
     use super::*;
-    use crate::rng::Threefry;
 
     /// Sets that grow edge by edge are what a search through the edges finds.
     #[test]

@@ -1,4 +1,4 @@
-//! From a traced graph to a plan.
+//! From a trace to a plan: the kernels that compute it, in order.
 //!
 //! Each scope (the program, then the body of each loop) is planned on its own, in this order:
 //! 1. `flow`: the scope's nodes and who reads whom; views and constants fold away.
@@ -8,25 +8,24 @@
 //! 5. `memory`: temporaries, shared by values that are not alive at the same time.
 //!
 //! A map joins the product or reduction that it follows, siblings share a kernel, and no kernel binds more than 8
-//! buffers. A carry changed by `store` whose old value is read afterwards is an error; what else cannot be done
-//! in place is a copy, which the plan shows.
+//! buffers. What cannot be done in place, such as a `store` into a carry whose old value is read afterwards, is a copy,
+//! which the plan shows.
 //!
 //! A fault here would be a silent wrong answer. So `Plan::validate` follows what every place holds (in debug builds),
-//! random programs are run by `reference::run_plan` exactly as the plan says and must equal the graph's own values to
+//! tests run random programs on the f64 reference exactly as the plan says, which must equal the graph's own values to
 //! the last bit, and tests assert the number of dispatches of programs that matter.
 //!
-//! Here and in the CPU backend the larger steps are `#[inline(never)]`: a browser optimises a
-//! function as a whole, in time that grows faster than its size, and all of planning in one function
-//! keeps it from the kernels for half a second.
+//! The larger steps are `#[inline(never)]`: a browser optimises a function as a whole, in time that grows faster than
+//! its size, and all of planning in one function keeps it from the kernels for half a second.
 
-#[cfg(feature = "debug")]
-mod bulk;
 mod flow;
 mod fuse;
 mod inline;
+mod kernel;
 mod memory;
 mod options;
 mod order;
+mod print;
 mod reach;
 mod scope;
 #[cfg(test)]
@@ -34,58 +33,78 @@ mod tests;
 mod unfused;
 mod validate;
 
+use std::sync::Arc;
+
+use quickstudy_kernels::math::order::by_key;
+use quickstudy_kernels::program::{Role, Trace};
+use quickstudy_kernels::tensor::graph::ROOT;
+use quickstudy_kernels::tensor::op::Scan;
+use quickstudy_kernels::tensor::{Graph, NodeId, Op};
+use quickstudy_kernels::{Error, Result};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+pub use kernel::{Kernel, KernelSchedule, Kind, Place};
+pub(crate) use kernel::{is_long_product, is_long_sum};
 pub use options::PlanOptions;
 use scope::{Scope, Want};
 
-use super::context::Context;
-use super::plan::{Kernel, KernelSchedule, Kind, Place, Plan, Role};
-use crate::math::order::by_key;
-use crate::tensor::op::Scan;
-use crate::tensor::{Graph, NodeId, Op};
-use crate::{Error, Result};
+/// A planned program.
+#[derive(Debug)]
+pub struct Plan {
+    /// What was traced.
+    pub trace: Arc<Trace>,
+    /// The kernels.
+    pub schedule: KernelSchedule,
+}
 
-/// Plan a traced program.
-pub(super) fn plan(cx: Context, mut graph: Graph, options: &PlanOptions) -> Result<Plan> {
-    if cx.results.is_empty() {
-        return Err(Error::Program("nothing is computed: declare an output or update a state".to_owned()));
+impl Plan {
+    /// Plans a traced program.
+    ///
+    /// # Errors
+    /// A fault of the plan itself, which builds with debug assertions and the feature `validate` look for.
+    pub fn new(trace: impl Into<Arc<Trace>>, options: &PlanOptions) -> Result<Plan> {
+        Plan::of(trace.into(), options)
     }
-    let results: Vec<(NodeId, usize)> = cx.results.iter().map(|(t, arg)| (t.raw(), *arg)).collect();
-    let wanted: Vec<NodeId> = results.iter().map(|r| r.0).collect();
-    crate::grad::tidy_loops(&mut graph, &wanted);
-    #[cfg(feature = "debug")]
-    bulk::check(&graph, &cx.args, &results)?;
-    let outs = outs_of(&graph, &wanted);
-    let wants: Vec<Want> = results
-        .iter()
-        .map(|(node, arg)| {
-            let state = cx.args[*arg].role == Role::State;
+
+    fn of(trace: Arc<Trace>, options: &PlanOptions) -> Result<Plan> {
+        let (graph, args) = (&trace.graph, &trace.args);
+        let outs = outs_of(graph, &trace.outs());
+        let want = |(node, arg): &(NodeId, usize)| {
+            let state = args[*arg].role == Role::State;
             let old = |op: &Op| matches!(op, Op::Input(i) if *i as usize == *arg);
             Want {
                 node: *node,
                 place: Place::Arg(*arg),
                 old: if state { graph.nodes.iter().position(|n| old(&n.op)).map(|i| i as NodeId) } else { None },
-                name: format!("state `{}`", cx.args[*arg].name),
             }
-        })
-        .collect();
-    let scope = Scope { graph: &graph, scope: crate::tensor::graph::ROOT, outs: &outs, options };
-    let schedule = scope.schedule(&wants)?;
-    let plan = Plan { graph, args: cx.args, scalars: cx.scalars, results, schedule };
-    if cfg!(any(debug_assertions, test, feature = "validate")) {
-        plan.validate().map_err(|e| Error::Program(format!("{e}\n{plan}")))?;
+        };
+        let wants: Vec<Want> = trace.results.iter().map(want).collect();
+        let schedule = Scope { graph, scope: ROOT, outs: &outs, options }.schedule(&wants);
+        let plan = Plan { trace, schedule };
+        if cfg!(any(debug_assertions, test, feature = "validate")) {
+            plan.validate().map_err(|e| Error::Program(format!("{e}\n{plan}")))?;
+        }
+        Ok(plan)
     }
-    Ok(plan)
+
+    /// Number of dispatches of one run, as [`Kernel::dispatches`] counts them: a scan counts its body at each step.
+    pub fn dispatches(&self) -> usize {
+        self.schedule.dispatches(&self.trace.graph)
+    }
+
+    /// Number of kernels of that kind outside of loops.
+    pub fn count(&self, kind: Kind) -> usize {
+        self.schedule.kernels.iter().filter(|k| k.kind == kind).count()
+    }
 }
 
 impl Scope<'_> {
-    fn schedule(&self, wants: &[Want]) -> Result<KernelSchedule> {
+    fn schedule(&self, wants: &[Want]) -> KernelSchedule {
         if self.options.fuse { self.fused(wants) } else { self.unfused(wants) }
     }
 
     #[inline(never)]
-    fn fused(&self, wants: &[Want]) -> Result<KernelSchedule> {
+    fn fused(&self, wants: &[Want]) -> KernelSchedule {
         let flow = flow::Flow::new(self, wants);
         let mut forced = vec![false; flow.items.len()];
         let mut cap = fuse::Cap { most: self.options.max_bindings, in_place: true };
@@ -98,20 +117,20 @@ impl Scope<'_> {
             {
                 continue;
             }
-            let schedule = memory::emit(self, &flow, &inlined, order::order(&flow, &inlined, groups)?)?;
+            let schedule = memory::emit(self, &flow, &inlined, order::order(&flow, &inlined, groups));
             let too_many = |k: &Kernel| k.kind != Kind::Scan && k.bindings() > cap.most;
             if cap.in_place && schedule.kernels.iter().any(too_many) {
                 // What was to be written in place could not be.
                 cap.in_place = false;
                 continue;
             }
-            return Ok(schedule);
+            return schedule;
         }
     }
 
     /// Schedule of a scan's body.
     #[inline(never)]
-    fn body(&self, scan: &Scan) -> Result<KernelSchedule> {
+    fn body(&self, scan: &Scan) -> KernelSchedule {
         let wants: Vec<Want> = scan
             .body
             .outs
@@ -121,10 +140,10 @@ impl Scope<'_> {
                 if i < scan.carries {
                     let param = 1 + i;
                     let (place, old) = (Place::Param(param), Some(scan.body.params[param]));
-                    Want { node: *node, place, old, name: format!("carry {i} of a scan") }
+                    Want { node: *node, place, old }
                 } else {
                     let row = i - scan.carries;
-                    Want { node: *node, place: Place::Row(row), old: None, name: format!("output {row} of a scan") }
+                    Want { node: *node, place: Place::Row(row), old: None }
                 }
             })
             .collect();
@@ -137,7 +156,7 @@ impl Scope<'_> {
 #[inline(never)]
 fn outs_of(graph: &Graph, wanted: &[NodeId]) -> FxHashMap<NodeId, Vec<NodeId>> {
     let mut outs: FxHashMap<NodeId, Vec<NodeId>> = FxHashMap::default();
-    let needed: FxHashSet<NodeId> = graph.reachable(wanted, crate::tensor::graph::ROOT).into_iter().collect();
+    let needed: FxHashSet<NodeId> = graph.reachable(wanted, ROOT).into_iter().collect();
     for (id, node) in graph.nodes.iter().enumerate() {
         if let Op::Out(_) = node.op {
             let of_call = matches!(graph.nodes[node.src[0] as usize].op, Op::Call(_));

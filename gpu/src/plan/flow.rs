@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
+use quickstudy_kernels::program::{fold, is_constant, is_leaf, is_view};
+use quickstudy_kernels::tensor::op::Scan;
+use quickstudy_kernels::tensor::{Graph, NodeId, Op, Unary};
+
+use super::kernel::Place;
 use super::scope::{Scope, Want};
-use crate::program::plan::Place;
-use crate::program::views::{fold, is_constant, is_leaf, is_view};
-use crate::tensor::op::Scan;
-use crate::tensor::{Graph, NodeId, Op, Unary};
 
 /// The kind of computation of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

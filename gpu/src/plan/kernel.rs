@@ -1,45 +1,9 @@
-//! A plan: the kernels that compute a traced program, in order.
+//! Kernels, and the schedules that they form.
 
 use std::collections::BTreeMap;
 
-use super::views::{fold, is_view};
-use crate::DType;
-use crate::tensor::{Graph, NodeId, Op};
-
-/// The use of an argument.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Role {
-    /// Only read.
-    Input,
-    /// Read and, if it has a result, overwritten.
-    State,
-    /// Only written, fresh at each run.
-    Output,
-}
-
-/// An argument of a program.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Arg {
-    /// Its name.
-    pub name: String,
-    /// Size of each axis.
-    pub shape: Vec<usize>,
-    /// Data type.
-    pub dtype: DType,
-    /// Its use.
-    pub role: Role,
-    /// The array is too large to be touched as a whole: the planner refuses every operation that would.
-    pub bulk: bool,
-}
-
-/// A run-time scalar of a program.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ScalarSpec {
-    /// Its name.
-    pub name: String,
-    /// Data type.
-    pub dtype: DType,
-}
+use quickstudy_kernels::program::{fold, is_view};
+use quickstudy_kernels::tensor::{Graph, NodeId, Op};
 
 /// The kinds of kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -111,7 +75,7 @@ pub struct Kernel {
 /// of slices, then their sum.
 const LONG_PRODUCT: usize = 2048;
 /// A reduction longer than this, of few results, takes two dispatches on a device with many cores.
-const LONG_SUM: usize = 8192;
+const LONG_SUM: usize = 16_384;
 /// How many results are few.
 const FEW_RESULTS: usize = 65_536;
 
@@ -221,32 +185,5 @@ impl KernelSchedule {
     /// Elements of all temporaries together.
     pub fn slot_elements(&self) -> usize {
         self.slots.iter().sum()
-    }
-}
-
-/// A planned program.
-#[derive(Debug)]
-pub struct Plan {
-    /// The traced expressions.
-    pub graph: Graph,
-    /// Arguments, in the order in which they are bound.
-    pub args: Vec<Arg>,
-    /// Run-time scalars.
-    pub scalars: Vec<ScalarSpec>,
-    /// Which value ends in which argument.
-    pub results: Vec<(NodeId, usize)>,
-    /// The kernels.
-    pub schedule: KernelSchedule,
-}
-
-impl Plan {
-    /// Number of dispatches of one run, as [`Kernel::dispatches`] counts them: a scan counts its body at each step.
-    pub fn dispatches(&self) -> usize {
-        self.schedule.dispatches(&self.graph)
-    }
-
-    /// Number of kernels of that kind outside of loops.
-    pub fn count(&self, kind: Kind) -> usize {
-        self.schedule.kernels.iter().filter(|k| k.kind == kind).count()
     }
 }

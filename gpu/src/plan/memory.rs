@@ -1,17 +1,15 @@
 //! Temporaries and the finished kernels.
 
+use quickstudy_kernels::program::fold;
+use quickstudy_kernels::tensor::{NodeId, Op};
 use rustc_hash::FxHashMap;
 
 use super::flow::{Class, Flow, Use};
 use super::fuse::Group;
 use super::inline::Inlined;
+use super::kernel::{Kernel, KernelSchedule, Kind, Place};
 use super::order::{Home, Ordered};
 use super::scope::Scope;
-use super::{KernelSchedule, Place};
-use crate::Result;
-use crate::program::plan::{Kernel, Kind};
-use crate::program::views::fold;
-use crate::tensor::{NodeId, Op};
 
 /// Slots for temporaries, handed out in the order of the kernels.
 #[derive(Default)]
@@ -48,7 +46,7 @@ impl SlotPool {
 
 /// Make the schedule.
 #[inline(never)]
-pub(super) fn emit(scope: &Scope<'_>, flow: &Flow<'_>, inlined: &Inlined, ordered: Ordered) -> Result<KernelSchedule> {
+pub(super) fn emit(scope: &Scope<'_>, flow: &Flow<'_>, inlined: &Inlined, ordered: Ordered) -> KernelSchedule {
     let (slot_of, lens) = allocate(flow, &ordered);
     let place = |home: Home| match home {
         Home::Fixed(place) => place,
@@ -80,12 +78,12 @@ pub(super) fn emit(scope: &Scope<'_>, flow: &Flow<'_>, inlined: &Inlined, ordere
             (*t, at)
         };
         let reads = group.reads.iter().map(read).collect();
-        let (nodes, body) = contents(scope, flow, inlined, group)?;
+        let (nodes, body) = contents(scope, flow, inlined, group);
         let operands = group.items.first().and_then(|i| flow.items[*i].operands.clone());
         let space = space(flow, group, &writes);
         schedule.kernels.push(Kernel { kind: group.kind, space, nodes, operands, reads, writes, body });
     }
-    Ok(schedule)
+    schedule
 }
 
 /// The nodes that a group computes, and the body of a loop.
@@ -95,7 +93,7 @@ fn contents(
     flow: &Flow<'_>,
     inlined: &Inlined,
     group: &Group,
-) -> Result<(Vec<NodeId>, Option<Box<KernelSchedule>>)> {
+) -> (Vec<NodeId>, Option<Box<KernelSchedule>>) {
     let mut nodes = Vec::new();
     let mut body = None;
     let mut stack: Vec<usize> = group.items.clone();
@@ -110,13 +108,13 @@ fn contents(
         if let Op::Scan(scan) = &scope.graph.nodes[item.node as usize].op
             && item.class == Class::Scan
         {
-            body = Some(Box::new(scope.body(scan)?));
+            body = Some(Box::new(scope.body(scan)));
         }
         stack.extend(item.edges.iter().filter_map(|e| flow.find(e.to)).filter(|t| inlined.yes[*t]));
     }
     nodes.sort_unstable();
     nodes.dedup();
-    Ok((nodes, body))
+    (nodes, body)
 }
 
 /// Index space of a kernel.

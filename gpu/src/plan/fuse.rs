@@ -1,11 +1,12 @@
 //! Groups items into kernels.
 
+use quickstudy_kernels::program::fold;
+use quickstudy_kernels::tensor::{NodeId, Op};
+
 use super::flow::{Class, Flow, Use};
 use super::inline::Inlined;
+use super::kernel::Kind;
 use super::reach::Reach;
-use crate::program::plan::Kind;
-use crate::program::views::fold;
-use crate::tensor::{NodeId, Op};
 
 /// Reductions that one kernel makes at most.
 const SIBLINGS: usize = 8;

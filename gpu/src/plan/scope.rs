@@ -1,10 +1,10 @@
 //! A scope (the program, or the body of a loop), and the values that it must leave behind.
 
+use quickstudy_kernels::tensor::{Graph, NodeId};
 use rustc_hash::FxHashMap;
 
+use super::kernel::Place;
 use super::options::PlanOptions;
-use crate::program::plan::Place;
-use crate::tensor::{Graph, NodeId};
 
 /// A value that must be in a certain place at the end of a schedule.
 #[derive(Clone, Debug)]
@@ -15,8 +15,6 @@ pub(super) struct Want {
     pub(super) place: Place,
     /// The leaf that is in this place at the start, if it may be read.
     pub(super) old: Option<NodeId>,
-    /// Its name in messages.
-    pub(super) name: String,
 }
 
 /// A scope to be planned.

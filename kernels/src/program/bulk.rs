@@ -2,14 +2,14 @@
 //!
 //! An entry that is [`bulk`](crate::program::Arg::bulk), such as a memory of a million transitions, may be read by
 //! `gather` and through slices, and changed by `store`, in loops too. Its old value may not be read once it is
-//! changed: both backends then change it where it is. Whatever else would read or write all of it is an error that
+//! changed: all devices then change it where it is. Whatever else would read or write all of it is an error that
 //! names the entry, the operation and its place.
 
 use rustc_hash::FxHashMap;
 
-use crate::program::plan::{Arg, Role};
-use crate::program::versions::versions;
-use crate::program::views::is_view;
+use super::arg::{Arg, Role};
+use super::versions::versions;
+use super::views::is_view;
 use crate::tensor::graph::Node;
 use crate::tensor::op::Scan;
 use crate::tensor::{Graph, NodeId, Op, Unary};
@@ -139,21 +139,18 @@ impl Bulk<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::program::plan::KernelSchedule;
-    use crate::program::views::fold;
-    use crate::program::{Kernel, PlanOptions};
-    use crate::tensor::{Graph, Loop, Op, scan};
+    use crate::tensor::{Loop, scan};
     use crate::{Context, DType, Program, Tensor};
 
-    /// The error of a program on a bulk memory of ten rows; none if it is planned.
+    /// The error of a program on a bulk memory of ten rows; none if it is traced.
     fn problem(f: impl FnOnce(&mut Context, Tensor, [Tensor; 2])) -> Option<String> {
-        let plan = Program::plan_of(PlanOptions::default(), |cx| {
+        let trace = Program::trace_of(|cx| {
             let memory = cx.bulk("memory", &[10, 3], DType::F32);
             let at = cx.input("at", &[2], DType::U32);
             let rows = cx.input("rows", &[2, 3], DType::F32);
             f(cx, memory, [at, rows]);
         });
-        plan.err().map(|error| error.to_string())
+        trace.err().map(|error| error.to_string())
     }
 
     #[test]
@@ -176,87 +173,6 @@ mod tests {
             cx.update("memory", carry[0]);
         });
         assert_eq!(looped, None);
-    }
-
-    #[test]
-    fn rows_are_read_before_they_are_changed_however_kernels_are_formed() {
-        // The place of an old row and a number made of new rows are of one shape: in one kernel,
-        // the old row could only be read too late.
-        let found = problem(|cx, memory, [at, rows]| {
-            let (carry, ys) = scan(4, false, &[memory], &[], |t, c, _| {
-                let first = c[0].store(at, rows);
-                let place = (at + t).bit_and(Tensor::constant_u32(7));
-                let old = first.gather(place);
-                let second = first.store(at + Tensor::constant_u32(1), rows * 2.0);
-                let new = second.gather(at).slice(1, 0, 1).reshape(&[2]) * 2.0;
-                Loop { carry: vec![second], ys: vec![place, old, new] }
-            });
-            cx.update("memory", carry[0]);
-            ys.into_iter().zip(["place", "old", "new"]).for_each(|(y, name)| cx.output(name, y));
-        });
-        assert_eq!(found, None);
-    }
-
-    /// Numbers that the kernels of a schedule write.
-    fn written(schedule: &KernelSchedule, graph: &Graph) -> usize {
-        let of = |kernel: &Kernel| match (&kernel.body, kernel.nodes.first().map(|id| &graph.nodes[*id as usize].op)) {
-            (Some(body), Some(Op::Scan(scan))) => {
-                // First values of carries that are elsewhere are copied.
-                let node = &graph.nodes[kernel.nodes[0] as usize];
-                let place = |id: u32| kernel.reads.iter().find(|read| read.0 == fold(graph, id).0).map(|read| read.1);
-                let there = |i: usize| kernel.writes.get(i).is_some_and(|write| place(node.src[i]) == Some(write.1));
-                let copied: usize =
-                    (0..scan.carries).filter(|i| !there(*i)).map(|i| graph.nodes[node.src[i] as usize].len()).sum();
-                copied + scan.len * written(body, graph)
-            }
-            _ => kernel.space.iter().product::<usize>() * kernel.writes.len(),
-        };
-        schedule.kernels.iter().map(of).sum()
-    }
-
-    #[test]
-    fn plans_write_as_much_for_large_entries_as_for_small_ones() {
-        let plan = |rows: usize, loops: usize| {
-            Program::plan_of(PlanOptions::default(), |cx| {
-                let memory = cx.bulk("memory", &[rows, 3], DType::F32);
-                let at = cx.input("at", &[2], DType::U32);
-                let new = cx.input("rows", &[2, 3], DType::F32);
-                let memory = match loops {
-                    0 => {
-                        cx.output("old", memory.gather(at));
-                        memory.store(at, new).store(at + Tensor::constant_u32(1), new * 2.0)
-                    }
-                    2 => {
-                        let memory = memory.store(at, new * 3.0);
-                        let (carry, _) = scan(4, false, &[memory.store(at, new)], &[], |_, c, _| {
-                            let (carry, _) =
-                                scan(6, false, &[c[0].store(at, new + c[0].gather(at))], &[], |t, c, _| {
-                                    let old = c[0].gather(at);
-                                    Loop { carry: vec![c[0].store(at + t, old * 0.5)], ys: Vec::new() }
-                                });
-                            Loop { carry, ys: Vec::new() }
-                        });
-                        carry[0]
-                    }
-                    _ => {
-                        let (carry, ys) = scan(6, false, &[memory, new], &[], |t, c, _| {
-                            let old = c[0].gather(at);
-                            let memory = c[0].store(at + t, c[1]);
-                            Loop { carry: vec![memory, c[1] + old], ys: vec![memory.gather(at + t)] }
-                        });
-                        cx.output("read", ys[0]);
-                        carry[0]
-                    }
-                };
-                cx.output("new", memory.gather(at));
-                cx.update("memory", memory);
-            })
-        };
-        for loops in [0, 1, 2] {
-            let [small, large] = [10_000, 1_000_000].map(|rows| plan(rows, loops).unwrap());
-            let [few, many] = [&small, &large].map(|plan| written(&plan.schedule, &plan.graph));
-            assert!(few == many && few < 500, "{few} and {many}: {large}");
-        }
     }
 
     #[test]

@@ -6,17 +6,15 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use quickstudy_kernels::program::{fold, is_constant};
+use quickstudy_kernels::tensor::{NodeId, Op};
 use rustc_hash::FxHashMap;
 
-use super::Place;
 use super::flow::{Class, Flow, Use};
 use super::fuse::{Groups, users};
 use super::inline::Inlined;
+use super::kernel::{Kind, Place};
 use super::scope::Want;
-use crate::program::plan::Kind;
-use crate::program::views::{fold, is_constant};
-use crate::tensor::{NodeId, Op};
-use crate::{Error, Result};
 
 /// Where a value is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +64,7 @@ struct Ordering<'a> {
 
 /// Choose homes and an order.
 #[inline(never)]
-pub(super) fn order(flow: &Flow<'_>, inlined: &Inlined, groups: Groups) -> Result<Ordered> {
+pub(super) fn order(flow: &Flow<'_>, inlined: &Inlined, groups: Groups) -> Ordered {
     let turn = groups.list.iter().map(|g| g.items.iter().map(|i| flow.items[*i].node).max().unwrap_or(0)).collect();
     let mut this = Ordering {
         flow,
@@ -78,7 +76,7 @@ pub(super) fn order(flow: &Flow<'_>, inlined: &Inlined, groups: Groups) -> Resul
         finals: FxHashMap::default(),
         turn,
     };
-    this.stores()?;
+    this.stores();
     let mut copies = Vec::new();
     for w in 0..flow.wants.len() {
         if !this.settle(w) {
@@ -103,7 +101,7 @@ pub(super) fn order(flow: &Flow<'_>, inlined: &Inlined, groups: Groups) -> Resul
     }
     let order = this.sorted();
     let Ordering { groups, homes, temps, more, finals, .. } = this;
-    Ok(Ordered { groups, order, homes, temps, more, finals })
+    Ordered { groups, order, homes, temps, more, finals }
 }
 
 impl Ordering<'_> {
@@ -136,7 +134,7 @@ impl Ordering<'_> {
 
     /// Homes of stores: the buffers that they change.
     #[inline(never)]
-    fn stores(&mut self) -> Result<()> {
+    fn stores(&mut self) {
         let flow = self.flow;
         let graph = flow.scope.graph;
         let chains = chains(flow);
@@ -153,13 +151,6 @@ impl Ordering<'_> {
                 if there && alone && self.read_before(dest, k) {
                     self.homes.insert(item.node, Home::Fixed(want.place));
                     continue;
-                }
-                if let Place::Param(_) = want.place {
-                    return Err(Error::Program(format!(
-                        "{} is changed by `store`, but its old value is still read afterwards; read it before, or \
-                         read the new value",
-                        want.name
-                    )));
                 }
             }
             let own = flow.find(dest).filter(|t| whole && alone && !flow.wanted.contains(t));
@@ -184,7 +175,6 @@ impl Ordering<'_> {
             self.groups.list[k].reads.retain(|(t, how)| *t != dest || *how != Use::Dest);
             self.homes.insert(item.node, home);
         }
-        Ok(())
     }
 
     /// A group that copies a node, or a view of it, to a home.
