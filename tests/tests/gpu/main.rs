@@ -15,6 +15,7 @@ mod ppo;
 mod products;
 mod programs;
 mod robustness;
+mod runs;
 mod shaders;
 mod stop;
 mod until;

@@ -101,6 +101,13 @@ pub fn cases() -> Vec<Case> {
             cases.push(of.case("dressed", dressed));
         }
     }
+    for (m, n, k) in [(4, 64, 128), (3, 2, 33), (1, 7, 129), (65, 9, 100), (17, 5, 300), (6, 6, 2047)] {
+        for (batch, ta, tb) in [([1, 1], false, false), ([2, 2], true, false), ([3, 1], false, true)] {
+            let of = Sizes { batch, m, n, k, ta, tb };
+            cases.push(of.case("narrow", plain));
+            cases.push(of.case("narrow and dressed", dressed));
+        }
+    }
     for (m, n, k) in [(64, 64, 2048), (65, 33, 2100), (5, 64, 4100), (64, 1, 5000), (1, 1, 2047), (130, 32, 3001)] {
         for batch in [1, 2] {
             let of = Sizes { batch: [batch, batch], m, n, k, ta: true, tb: false };
@@ -110,14 +117,14 @@ pub fn cases() -> Vec<Case> {
         }
     }
     cases.push(reduction("bias gradient", &[2, 5003, 65], |cx, x| cx.output("y", x.sum(&[1]))));
-    cases.push(reduction("long bias gradient", &[2, 10_007, 5], |cx, x| cx.output("y", (x.sum(&[1]) * 0.1).tanh())));
+    cases.push(reduction("long bias gradient", &[2, 20_007, 5], |cx, x| cx.output("y", (x.sum(&[1]) * 0.1).tanh())));
     cases.push(reduction("moments", &[20_001, 3], |cx, x| {
         cx.output("mean", x.mean(&[0]));
         cx.output("square", x.square().mean(&[0]));
         cx.output("max", x.max_over(&[0]));
     }));
     cases.push(reduction("everything", &[301, 101], |cx, x| cx.output("y", x.sum_all() + 1.0)));
-    cases.push(reduction("siblings", &[3, 10_001], |cx, x| {
+    cases.push(reduction("siblings", &[3, 20_001], |cx, x| {
         cx.output("n", x.gt(Tensor::constant_f32(0.1)).select(x.square(), x).sum(&[1]));
         cx.output("sum", x.exp().sum(&[1]));
     }));

@@ -36,12 +36,12 @@ fn ppo_translates_to_every_shading_language() {
         let sampling = Sampling { sde, normalise_observations: true, normalise_rewards: true, ..Sampling::default() };
         let config = PpoConfig { sampling, ..PpoConfig::default() };
         let plan = gpu::plan(Training::trace(&Ppo::new(&config, env.spec()).unwrap(), &env, 2).unwrap());
-        for (tiled, bindings) in [(false, 8), (true, 8), (true, 32)] {
-            let limits = KernelLimits { bindings, tiled, ..KernelLimits::default() };
+        for (tiled, runs, bindings) in [(false, false, 8), (false, true, 8), (true, true, 8), (true, true, 32)] {
+            let limits = KernelLimits { bindings, tiled, runs, ..KernelLimits::default() };
             let texts = shaders(&plan, limits).unwrap();
             // Rollouts, the episodes in them, and advantages are loops in one kernel.
             assert_eq!(texts.iter().filter(|t| t.contains("for (var step =")).count(), 3, "{name}");
-            assert!(texts.len() > 20, "{name}: {}", texts.len());
+            assert!(texts.len() > if runs { 8 } else { 20 }, "{name}: {}", texts.len());
             texts.iter().for_each(|text| translate(text));
             // Drivers take longer the longer a shader is, and a step of the cheetah is the longest.
             let longest = texts.iter().map(String::len).max().unwrap();
@@ -73,23 +73,26 @@ fn random_programs_translate_to_every_shading_language() {
 
 #[test]
 fn products_and_reductions_translate_to_every_shading_language() {
-    let (mut tiled_ones, mut split_ones) = (0, 0);
+    let (mut tiled_ones, mut lane_ones, mut split_ones) = (0, 0, 0);
     for case in crate::programs::cases() {
         let plan = gpu::plan(Program::trace_of(|cx| case.trace(cx)).unwrap());
         let mut count = Vec::new();
         for tiled in [false, true] {
-            let limits = KernelLimits { tiled, ..KernelLimits::default() };
+            let limits = KernelLimits { tiled, runs: false, ..KernelLimits::default() };
             let texts = shaders(&plan, limits).unwrap();
-            texts.iter().for_each(|text| translate(text));
-            tiled_ones += texts.iter().filter(|text| text.contains("tile0")).count();
+            let in_runs = shaders(&plan, KernelLimits { runs: true, ..limits }).unwrap();
+            texts.iter().chain(&in_runs).for_each(|text| translate(text));
+            tiled_ones += texts.iter().filter(|text| text.contains("vectors1")).count();
+            lane_ones += texts.iter().filter(|text| text.contains("var total = vec4")).count();
             count.push(texts.len());
             // A product is summed in one place, not again where its result is used.
-            let loops: usize = texts.iter().map(|text| text.matches("++").count()).sum();
-            assert!(loops <= 1, "{}: {texts:?}", case.name);
+            let count_of = |what: &str| texts.iter().map(|text| text.matches(what).count()).sum::<usize>();
+            assert!(count_of("++") <= 1 && count_of("for (;") <= 2, "{}: {texts:?}", case.name);
         }
         assert_eq!(count[0], count[1], "{}", case.name);
         split_ones += usize::from(plan.dispatches() > plan.schedule.kernels.len());
         assert_eq!(count[0], plan.dispatches(), "{}\n{plan}", case.name);
     }
-    assert!(tiled_ones > 30 && split_ones > 30, "{tiled_ones} with tiles, {split_ones} with slices");
+    println!("{tiled_ones} with tiles, {lane_ones} with lanes, {split_ones} with slices");
+    assert!(tiled_ones > 30 && lane_ones > 10 && split_ones > 30);
 }
