@@ -38,13 +38,6 @@ pub struct AdapterInfo {
 impl AdapterInfo {
     pub(crate) fn of(adapter: &wgpu::Adapter) -> AdapterInfo {
         let (info, limits) = (adapter.get_info(), adapter.limits());
-        let mut short = Vec::new();
-        wgpu::Limits::defaults().check_limits_with_fail_fn(&limits, false, |name, wanted, offered| {
-            // Textures are of no use here.
-            if name.contains("buffer") || name.contains("bind") || name.contains("compute") {
-                short.push(format!("{name} is {offered}, {wanted} is needed"));
-            }
-        });
         AdapterInfo {
             name: info.name,
             backend: format!("{:?}", info.backend),
@@ -52,9 +45,21 @@ impl AdapterInfo {
             software: info.device_type == wgpu::DeviceType::Cpu,
             max_tensor_bytes: limits.max_storage_buffer_binding_size.min(limits.max_buffer_size),
             max_bindings: limits.max_storage_buffers_per_shader_stage,
-            problem: (!short.is_empty()).then(|| short.join("; ")),
+            problem: problem(&limits),
         }
     }
+}
+
+/// The limits that are lower than those of WebGPU, if any are.
+fn problem(limits: &wgpu::Limits) -> Option<String> {
+    let mut short = Vec::new();
+    wgpu::Limits::defaults().check_limits_with_fail_fn(limits, false, |name, wanted, offered| {
+        // Textures are of no use here.
+        if name.contains("buffer") || name.contains("bind") || name.contains("compute") {
+            short.push(format!("{name} is {offered}, {wanted} is needed"));
+        }
+    });
+    (!short.is_empty()).then(|| short.join("; "))
 }
 
 /// All adapters, in the order of their numbers.
@@ -72,12 +77,15 @@ pub(crate) async fn choose(number: Option<usize>) -> Result<wgpu::Adapter> {
     let adapters = found().await;
     let chosen = match number {
         Some(i) => adapters.get(i),
-        None => adapters.iter().min_by_key(|a| match a.get_info().device_type {
-            wgpu::DeviceType::DiscreteGpu => 0,
-            wgpu::DeviceType::IntegratedGpu => 1,
-            wgpu::DeviceType::VirtualGpu => 2,
-            wgpu::DeviceType::Other => 3,
-            wgpu::DeviceType::Cpu => 4,
+        None => adapters.iter().min_by_key(|a| {
+            let kind = match a.get_info().device_type {
+                wgpu::DeviceType::DiscreteGpu => 0,
+                wgpu::DeviceType::IntegratedGpu => 1,
+                wgpu::DeviceType::VirtualGpu => 2,
+                wgpu::DeviceType::Other => 3,
+                wgpu::DeviceType::Cpu => 4,
+            };
+            (problem(&a.limits()).is_some(), kind)
         }),
     };
     let missing = || match (number, adapters.len()) {
@@ -85,4 +93,21 @@ pub(crate) async fn choose(number: Option<usize>) -> Result<wgpu::Adapter> {
         (n, count) => Error::Device(format!("there is no GPU number {}; they are 0 to {}", n.unwrap_or(0), count - 1)),
     };
     chosen.cloned().ok_or_else(missing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::problem;
+
+    #[test]
+    fn limits_below_those_of_webgpu_are_named() {
+        let enough = wgpu::Limits::defaults();
+        let few_buffers = wgpu::Limits { max_storage_buffers_per_shader_stage: 4, ..enough.clone() };
+        let little_memory = wgpu::Limits { max_compute_workgroup_storage_size: 8192, ..enough.clone() };
+        let small_texture = wgpu::Limits { max_texture_dimension_2d: 64, ..enough.clone() };
+        assert_eq!((problem(&enough), problem(&small_texture)), (None, None));
+        let says = |limits, what: &str| problem(limits).is_some_and(|problem| problem == what);
+        assert!(says(&few_buffers, "max_storage_buffers_per_shader_stage is 4, 8 is needed"));
+        assert!(says(&little_memory, "max_compute_workgroup_storage_size is 8192, 16384 is needed"));
+    }
 }

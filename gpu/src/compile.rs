@@ -2,11 +2,13 @@
 
 mod bind;
 mod loops;
+mod name;
 mod number;
 mod pack;
 mod runs;
 mod spot;
 
+use quickstudy_kernels::tensor::NodeId;
 use quickstudy_kernels::{Error, Result};
 
 use crate::limits::KernelLimits;
@@ -29,15 +31,17 @@ pub(crate) struct Dispatch {
     pub parts: Vec<Part>,
     /// Words that it writes.
     pub moved: usize,
+    /// The nodes of the plan that it computes; none of copies.
+    pub nodes: Vec<NodeId>,
 }
 
 impl Dispatch {
-    /// A kernel's dispatch. `homes` are the buffers of the body's numbers.
-    fn new(body: Body, homes: &[Home], moved: usize) -> Dispatch {
+    /// The dispatch of a kernel of these nodes. `homes` are the buffers of the body's numbers.
+    fn new(body: Body, homes: &[Home], moved: usize, nodes: Vec<NodeId>) -> Dispatch {
         let bindings = body.bindings();
         let (homes, written) = bindings.iter().map(|(k, written)| (homes[*k], *written)).unzip();
         let bindings = bindings.iter().enumerate().map(|(binding, (k, _))| (*k, binding)).collect();
-        Dispatch { homes, written, parts: vec![Part { body, bindings }], moved }
+        Dispatch { homes, written, parts: vec![Part { body, bindings }], moved, nodes }
     }
 
     /// The shader that it runs, of a kernel of that plan.
@@ -65,19 +69,21 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// Dispatches at these steps of the loops around.
-    fn dispatches(&self, at: &mut Vec<u32>) -> usize {
-        let Step::Loop { len, unless, body, .. } = self else { return 1 };
-        if unless.as_ref().is_some_and(|unless| unless.at(at) != 0) {
-            return 0;
-        }
-        let mut of = |t: usize| {
-            at.push(t as u32);
-            let all = body.iter().map(|step| step.dispatches(at)).sum::<usize>();
-            at.pop();
-            all
+    /// Adds how often each dispatch runs at these steps of the loops around, which are made so many times.
+    fn count(&self, at: &mut Vec<u32>, times: usize, runs: &mut [usize]) {
+        let (len, unless, body) = match self {
+            Step::Run(dispatch) => return runs[*dispatch] += times,
+            Step::Loop { len, unless, body, .. } => (*len, unless, body),
         };
-        if body.iter().any(Step::varies) { (0..*len).map(of).sum() } else { len * of(0) }
+        if unless.as_ref().is_some_and(|unless| unless.at(at) != 0) {
+            return;
+        }
+        let (steps, times) = if body.iter().any(Step::varies) { (len, times) } else { (1, times * len) };
+        for t in 0..steps {
+            at.push(t as u32);
+            body.iter().for_each(|step| step.count(at, times, runs));
+            at.pop();
+        }
     }
 
     /// Tells whether it is left out at some steps of the loops around, or a step of it is.
@@ -97,6 +103,15 @@ pub(crate) struct Compiled {
     pub own: Vec<usize>,
     /// The longest loop.
     pub longest: usize,
+}
+
+impl Compiled {
+    /// How often each dispatch runs in these steps.
+    pub fn runs(&self, steps: &[Step]) -> Vec<usize> {
+        let mut runs = vec![0; self.dispatches.len()];
+        steps.iter().for_each(|step| step.count(&mut Vec::new(), 1, &mut runs));
+        runs
+    }
 }
 
 /// Steps of a plan.
@@ -145,8 +160,8 @@ pub fn shaders(plan: &Plan, limits: KernelLimits) -> Result<Vec<String>> {
 /// # Errors
 /// If a kernel binds more buffers than it may.
 pub fn dispatches(plan: &Plan, limits: KernelLimits) -> Result<Vec<usize>> {
-    let of = |steps: &Vec<Step>| steps.iter().map(|step| step.dispatches(&mut Vec::new())).sum();
-    Ok(compile(plan, limits)?.steps.iter().map(of).collect())
+    let compiled = compile(plan, limits)?;
+    Ok(compiled.steps.iter().map(|steps| compiled.runs(steps).iter().sum()).collect())
 }
 
 /// Words of a value that shares a buffer with others at most.
@@ -271,13 +286,13 @@ impl Compiler<'_> {
                     names.join(", ")
                 )));
             }
-            steps.push(self.dispatch(pass, &homes));
+            steps.push(self.dispatch(pass, &homes, kernel.nodes.clone()));
         }
         Ok(())
     }
 
-    fn dispatch(&mut self, pass: Pass, homes: &[Home]) -> Step {
-        self.compiled.dispatches.push(Dispatch::new(pass.body, homes, pass.moved));
+    fn dispatch(&mut self, pass: Pass, homes: &[Home], nodes: Vec<NodeId>) -> Step {
+        self.compiled.dispatches.push(Dispatch::new(pass.body, homes, pass.moved, nodes));
         Step::Run(self.compiled.dispatches.len() - 1)
     }
 

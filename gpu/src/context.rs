@@ -75,6 +75,10 @@ impl Context {
     pub async fn new(options: &GpuOptions) -> Result<Rc<Context>> {
         let adapter = adapter::choose(options.adapter).await?;
         let (info, offered) = (AdapterInfo::of(&adapter), adapter.limits());
+        if let Some(problem) = &info.problem {
+            let name = &info.name;
+            return Err(Error::Device(format!("{name} cannot be used: {problem}; use another GPU, or run on the CPU")));
+        }
         let mut limits = wgpu::Limits::defaults();
         if !options.default_limits {
             limits.max_storage_buffer_binding_size = offered.max_storage_buffer_binding_size;
@@ -292,8 +296,10 @@ fn typed(error: &wgpu::Error) -> Error {
             "the GPU is out of memory; use fewer environments, a shorter horizon or fewer seeds".to_owned(),
         ),
         wgpu::Error::Validation { description, .. } => {
-            Error::Device(format!("the GPU refused a command: {description}"))
+            Error::Device(format!("the GPU refused a command; run on the CPU, and report this: {description}"))
         }
-        wgpu::Error::Internal { description, .. } => Error::Device(format!("the GPU's driver failed: {description}")),
+        wgpu::Error::Internal { description, .. } => {
+            Error::Device(format!("the GPU's driver failed; update it, or run on the CPU: {description}"))
+        }
     }
 }

@@ -68,7 +68,7 @@ impl GpuExecutable {
         for (dispatch, shader) in compiled.dispatches.into_iter().zip(shaders) {
             let layout = context.storage_layout(&dispatch.written);
             let Shader { text, groups, levels } = shader;
-            let pipeline = context.pipeline(&text, &layout, levels)?;
+            let pipeline = context.pipeline(&dispatch.name(&plan), &text, &layout, levels)?;
             ready.push(Ready {
                 pipeline,
                 layout,

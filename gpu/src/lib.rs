@@ -9,7 +9,8 @@
 //! `compile` walks a plan once: it finds the buffer behind every place, also through loops, and asks `wgsl` for a
 //! shader per kernel. `exec` replays them; the host only sets the offset of the step index, into one table that all
 //! loops share. Buffers are whole and pooled, bind groups are kept per set of arguments, and shaders of the same text
-//! share a pipeline. `pace` chooses how much goes into a submission.
+//! share a pipeline. `pace` chooses how much goes into a submission. [`predict`] says what a plan would take on a card
+//! that is not there, by the [`work`] that `wgsl` counts for each dispatch.
 //!
 //! All errors of wgpu end as typed errors at the next call, a lost device before its consequences. What does not fit
 //! into a buffer is found before anything is allocated. Shaders run with wgpu's run-time checks, natively too. WGSL
@@ -31,8 +32,10 @@ mod limits;
 mod pace;
 mod pipeline;
 mod plan;
+pub mod predict;
 mod read;
 mod wgsl;
+pub mod work;
 
 pub use adapter::{AdapterInfo, GpuOptions, adapters};
 pub use backend::Gpu;

@@ -7,12 +7,15 @@ use quickstudy_kernels::Result;
 use crate::context::Context;
 
 impl Context {
-    /// The pipeline of a shader with that layout of storage buffers and that many loops around.
+    /// The pipeline of a shader with that layout of storage buffers and that many loops around. `name` is that of its
+    /// kernel.
     ///
     /// # Errors
-    /// If the shader is refused. A browser says so later, by the next error that is asked for.
+    /// If the shader is refused: the error names the kernel. A browser says so later, by the next error that is asked
+    /// for.
     pub fn pipeline(
         &self,
+        name: &str,
         text: &str,
         layout: &wgpu::BindGroupLayout,
         levels: usize,
@@ -21,7 +24,7 @@ impl Context {
             return Ok(found.clone());
         }
         let source = wgpu::ShaderSource::Wgsl(text.into());
-        let module = self.device.create_shader_module(wgpu::ShaderModuleDescriptor { label: None, source });
+        let module = self.device.create_shader_module(wgpu::ShaderModuleDescriptor { label: Some(name), source });
         let uniform = self.uniform_layout(levels);
         let layout = self.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label: None,
@@ -29,7 +32,7 @@ impl Context {
             immediate_size: 0,
         });
         let made = Rc::new(self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-            label: None,
+            label: Some(name),
             layout: Some(&layout),
             module: &module,
             entry_point: Some("main"),
@@ -72,13 +75,17 @@ mod tests {
         let too_large = EMPTY.replace("size(1)", "size(100000)");
         for text in [no_syntax, &no_type, &no_entry, &no_binding, &too_large] {
             for _ in 0..2 {
-                match context.pipeline(text, &layout, 0) {
-                    Err(Error::Device(message)) => assert!(message.contains("the GPU refused"), "{message}"),
+                match context.pipeline("matmul (place.rs:7)", text, &layout, 0) {
+                    Err(Error::Device(message)) => {
+                        for part in ["the GPU refused", "matmul (place.rs:7)", "run on the CPU"] {
+                            assert!(message.contains(part), "`{part}` is not in: {message}");
+                        }
+                    }
                     other => panic!("{other:?}\n{text}"),
                 }
             }
             context.check().unwrap();
         }
-        context.pipeline(EMPTY, &layout, 0).unwrap();
+        context.pipeline("empty", EMPTY, &layout, 0).unwrap();
     }
 }

@@ -41,6 +41,7 @@ pub(crate) use rowwise::RowLoop;
 
 use crate::limits::KernelLimits;
 use crate::plan::{Kernel, Kind};
+use crate::work::Cost;
 
 /// A compute shader.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,33 +78,33 @@ pub(crate) fn passes(
     let product = kernel.nodes.iter().copied().find(|id| matches!(graph.nodes[*id as usize].op, Op::MatMul { .. }));
     let mut slices = 1;
     let mut heads = Vec::new();
-    let groups = match (kernel.kind, product) {
+    let (groups, cost) = match (kernel.kind, product) {
         (Kind::Reduce, _) if reduce::by_groups(graph, kernel, &emitter) => {
             let of = reduce::ReduceWork::of(&emitter, kernel, limits);
             (slices, heads) = (of.slices, of.heads.clone());
-            reduce::emit(&mut emitter, kernel, memory, &of)
+            (reduce::emit(&mut emitter, kernel, memory, &of), Cost::Sum)
         }
         (Kind::MatMul, Some(product)) => {
             let of = matmul::MatMulWork::of(&emitter, product, limits);
             (slices, heads) = (of.slices, vec![product]);
             match of.tile {
-                Some(tile) => tiled::emit(&mut emitter, kernel, memory, &of, tile),
-                None if of.lanes > 1 => lanes::emit(&mut emitter, kernel, memory, &of),
-                None => matmul::emit(&mut emitter, kernel, memory, &of),
+                Some(tile) => (tiled::emit(&mut emitter, kernel, memory, &of, tile), Cost::Tile),
+                None if of.lanes > 1 => (lanes::emit(&mut emitter, kernel, memory, &of), Cost::Product),
+                None => (matmul::emit(&mut emitter, kernel, memory, &of), Cost::Product),
             }
         }
-        _ => map(&mut emitter, kernel, memory),
+        _ => (map(&mut emitter, kernel, memory), Cost::Other),
     };
     ends(&emitter, limits)?;
     let moved = memory.writes.iter().map(|w| written(graph, kernel, w.0)).sum();
-    let first = Pass { body: emitter.body(GROUP, groups)?, moved };
+    let first = Pass { body: emitter.body(cost, GROUP, groups)?, moved };
     if slices == 1 {
         return Ok((vec![first], 0));
     }
     let mut emitter = new();
     let groups = split::emit(&mut emitter, kernel, memory, &heads, slices);
     ends(&emitter, limits)?;
-    let second = Pass { body: emitter.body(GROUP, groups)?, moved };
+    let second = Pass { body: emitter.body(Cost::Sum, GROUP, groups)?, moved };
     let results: usize = kernel.space.iter().product();
     let scratch = heads.len().checked_mul(slices * results);
     let scratch = scratch.ok_or_else(|| Error::Device("a sum is too long".to_owned()))?;
@@ -163,5 +164,5 @@ pub(crate) fn copies(graph: &Graph, memory: &Memory) -> Result<Pass> {
         });
     }
     let moved = memory.writes.iter().map(|w| len(w.0)).sum();
-    Ok(Pass { body: emitter.body(GROUP, most.div_ceil(GROUP))?, moved })
+    Ok(Pass { body: emitter.body(Cost::Other, GROUP, most.div_ceil(GROUP))?, moved })
 }

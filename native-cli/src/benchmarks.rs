@@ -2,6 +2,7 @@
 //! have the same steps and trainings.
 
 pub(crate) mod learning;
+pub(crate) mod prediction;
 pub(crate) mod stepping;
 pub(crate) mod summing;
 pub(crate) mod training;

@@ -145,7 +145,7 @@ impl Compiler<'_> {
     fn copies(&mut self, bindings: &Bindings, steps: &mut Vec<Step>) -> Result<()> {
         if !bindings.memory.writes.is_empty() {
             let pass = wgsl::copies(&self.plan.trace.graph, &bindings.memory)?;
-            steps.push(self.dispatch(pass, &bindings.homes));
+            steps.push(self.dispatch(pass, &bindings.homes, Vec::new()));
         }
         Ok(())
     }
@@ -210,7 +210,7 @@ impl Compiler<'_> {
             };
             moved += times * graph.nodes[*out as usize].len();
         }
-        self.compiled.dispatches.push(super::Dispatch::new(loop_body, &homes, moved));
+        self.compiled.dispatches.push(super::Dispatch::new(loop_body, &homes, moved, vec![node]));
         let run = Step::Run(self.compiled.dispatches.len() - 1);
         self.compiled.longest = self.compiled.longest.max(parts);
         let step =

@@ -105,4 +105,5 @@ fn add(run: &mut Dispatch, next: Dispatch) {
         run.parts.push(part);
     }
     run.moved += next.moved;
+    run.nodes.extend(next.nodes);
 }

@@ -1,6 +1,7 @@
 //! The code of a kernel before it is in a module: several kernels may share one.
 
 use super::emit::Uses;
+use crate::work::Work;
 
 /// Stands before the number of a kernel's buffer until its module names it.
 const BUFFER: char = '§';
@@ -44,6 +45,8 @@ pub(crate) struct Body {
     pub uses: Uses,
     /// Iterations of loops that one invocation makes.
     pub trips: usize,
+    /// What it does.
+    pub work: Work,
 }
 
 impl Body {

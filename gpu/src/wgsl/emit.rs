@@ -11,6 +11,7 @@ use super::body::{Body, Shared, buffer, literal};
 use super::index::Ix;
 use super::memory::{Leaf, Words};
 use super::scalar::{binary, number, unary};
+use crate::work::{Cost, Work};
 
 /// Expressions whose values are known inside of a block.
 #[derive(Default)]
@@ -106,17 +107,28 @@ impl<'a> Emitter<'a> {
         self.computed.remove(&node);
     }
 
-    /// The code, for that many workgroups of so many invocations.
-    pub fn body(self, size: usize, groups: usize) -> Result<Body> {
+    /// What one invocation does, whose loops take that cost; of a loop over rows, in a step.
+    fn work(&self, cost: Cost) -> Work {
+        match cost {
+            Cost::Rollout => Work::default().with(cost, self.trips).with(Cost::Straight, self.terms),
+            Cost::Scan => Work::default().with(cost, 1),
+            // Lanes add up what each has.
+            Cost::Product if !self.shared.is_empty() => Work::default().with(cost, self.trips()).with(Cost::Sum, 1),
+            _ => Work::default().with(cost, self.trips()),
+        }
+    }
+
+    /// The code, for that many workgroups of so many invocations. Its loops take that cost.
+    pub fn body(self, cost: Cost, size: usize, groups: usize) -> Result<Body> {
         if let Some(e) = self.error {
             return Err(e);
         }
-        let trips = self.trips();
+        let (trips, work) = (self.trips(), self.work(cost));
         let Emitter { levels, literals, permutations, read, written, shared, mut text, .. } = self;
         let (at, guard) = self.guard.map_or((0, None), |(at, guard)| (at, Some(guard)));
         let statements = text.split_off(at);
         let uses = Uses { levels, literals, permutations, read, written };
-        Ok(Body { size, groups, shared, setup: text, guard, text: statements, uses, trips })
+        Ok(Body { size, groups, shared, setup: text, guard, text: statements, uses, trips, work })
     }
 
     /// Statements from here on are those of invocations for which a condition holds, of whole workgroups where there

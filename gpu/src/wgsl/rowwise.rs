@@ -13,6 +13,7 @@ use super::emit::Emitter;
 use super::index::Ix;
 use super::memory::{Memory, Words};
 use crate::plan::{Kernel, KernelSchedule, Kind, Place};
+use crate::work::Cost;
 
 /// Invocations of a workgroup: few, because each has much to do.
 const GROUP: usize = 64;
@@ -122,7 +123,16 @@ impl RowLoop<'_> {
             })?;
         }
         let trips = emitter.trips();
-        Ok((emitter.body(GROUP, rows.div_ceil(GROUP))?, trips))
+        let cost = if self.multiplies() { Cost::Rollout } else { Cost::Scan };
+        let step = emitter.body(cost, GROUP, rows.div_ceil(GROUP))?;
+        let work = step.work.times(steps);
+        Ok((Body { work, ..step }, trips))
+    }
+
+    /// Tells whether a step has products.
+    fn multiplies(&self) -> bool {
+        let mut nodes = self.body.kernels.iter().flat_map(|kernel| &kernel.nodes);
+        nodes.any(|id| matches!(self.graph.nodes[*id as usize].op, Op::MatMul { .. }))
     }
 
     /// Private memory, and first carries in it. Each dispatch goes on where the one before left off.

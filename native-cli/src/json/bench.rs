@@ -24,6 +24,10 @@ pub(crate) enum BenchLine {
     HostStepping(HostStepping),
     /// Training, updates included.
     Training(TrainingSpeed),
+    /// The time that an iteration would take on graphics cards, by a model of its kernels.
+    Prediction(Prediction),
+    /// A kernel of that iteration; kernels that are alike are one.
+    PredictedKernel(PredictedKernel),
     /// A sum over ranks.
     Summing(Summing),
     /// Returns after training with a preset.
@@ -79,6 +83,60 @@ pub(crate) struct TrainingSpeed {
     pub(crate) setup_seconds: f64,
     /// Seconds of the first iteration after that
     pub(crate) first_seconds: f64,
+}
+
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub(crate) struct Prediction {
+    /// Algorithm
+    pub(crate) algorithm: String,
+    /// Environment
+    pub(crate) environment: String,
+    /// Name of the line in the table
+    pub(crate) name: String,
+    /// Dispatches of an iteration
+    pub(crate) dispatches: u64,
+    /// Share of those that have one or two workgroups, of 1
+    pub(crate) few_workgroups: f64,
+    /// Iterations of loops that an invocation makes one after the other in one dispatch, at most
+    pub(crate) longest_loop: u64,
+    /// Its time on each card
+    pub(crate) cards: Vec<CardTime>,
+    /// What the time goes into
+    pub(crate) parts: Vec<PredictedPart>,
+}
+
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub(crate) struct CardTime {
+    /// Name of the card
+    pub(crate) card: String,
+    /// Milliseconds of an iteration
+    pub(crate) milliseconds: f64,
+}
+
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub(crate) struct PredictedPart {
+    /// Its name
+    pub(crate) part: String,
+    /// Number of these in an iteration
+    pub(crate) count: u64,
+    /// Their time on each card
+    pub(crate) cards: Vec<CardTime>,
+}
+
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub(crate) struct PredictedKernel {
+    /// Its operations, each once
+    pub(crate) operations: String,
+    /// Place in the source that asked for it; none of copies
+    pub(crate) origin: Option<String>,
+    /// Dispatches of an iteration
+    pub(crate) dispatches: usize,
+    /// Workgroups of a dispatch
+    pub(crate) workgroups: usize,
+    /// Iterations of loops that an invocation makes one after the other in a dispatch
+    pub(crate) iterations: u64,
+    /// Time of all its dispatches on each card
+    pub(crate) cards: Vec<CardTime>,
 }
 
 #[derive(Debug, Serialize, schemars::JsonSchema)]

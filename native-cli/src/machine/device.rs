@@ -109,6 +109,11 @@ impl DeviceArgs {
         self.device == "auto"
     }
 
+    /// Tells whether a GPU is asked for, without opening it.
+    pub(crate) fn is_gpu(&self) -> Result<bool, Stop> {
+        Ok(matches!(Choice::parse(&self.device)?, Choice::Gpu(_)))
+    }
+
     /// Opens the device; `auto` is the CPU.
     pub(crate) fn open(&self) -> Result<Device, Stop> {
         let isa = isa()?;

@@ -2,7 +2,7 @@
 
 mod tables;
 
-use crate::benchmarks::{learning, stepping, summing, training};
+use crate::benchmarks::{learning, prediction, stepping, summing, training};
 use crate::json::VERSION;
 use crate::json::bench::BenchLine;
 use crate::machine::device::DeviceArgs;
@@ -12,7 +12,7 @@ use crate::settings::parse::{self, episodes};
 use crate::settings::python::PythonArgs;
 use crate::settings::register;
 use crate::terminal::json_args::JsonArgs;
-use crate::terminal::output::say;
+use crate::terminal::output::{say, say_text};
 use clap::builder::PossibleValuesParser;
 use clap::value_parser;
 use quickstudy_core::backend::cpu::simd::isa::Isa;
@@ -53,6 +53,13 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = value_parser!(u32).range(1..=65536),
         allow_negative_numbers = true)]
     pub envs: u32,
+    /// Predict the time of an iteration on three GPUs by a model of its kernels, instead of measuring; needs no GPU,
+    /// and `training --device gpu`
+    #[arg(long)]
+    pub predict: bool,
+    /// With --predict, also the time of each kernel, the longest first
+    #[arg(long, requires = "predict")]
+    pub kernels: bool,
     /// Results as lines of JSON
     #[command(flatten)]
     pub json: JsonArgs,
@@ -103,6 +110,10 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Stop> {
     if !(args.seconds > 0.0 && args.seconds < 3600.0) {
         return Err(Stop::user(format!("--seconds: {} is not in 0 to 3600", args.seconds)));
     }
+    if args.predict && (args.part != Some(BenchPart::Training) || !args.device.is_gpu()?) {
+        return Err(Stop::user("--predict is for training on a GPU alone")
+            .hint("`quickstudy bench training --device gpu --predict`"));
+    }
     if args.part == Some(BenchPart::Ranks) {
         return sums(args);
     }
@@ -111,6 +122,9 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Stop> {
     if let (Some(error), Some(BenchPart::Training), Some(name)) = (&on_host, args.part, &args.env) {
         return Err(Stop::user(error.to_string())
             .hint(format!("`quickstudy bench environments --env {name}` measures its steps alone")));
+    }
+    if args.predict {
+        return predictions(args, env.as_ref());
     }
     let start = Instant::now();
     let device = args.device.open()?;
@@ -170,6 +184,27 @@ fn trainings(args: &BenchArgs, device: &Device, only: Option<&EnvPlace>) -> Resu
         say(&format!("  {}", line.settings.replace(" = ", "=").replace('\n', " ")));
         why.iter().for_each(|why| say(&format!("  {why}")));
         args.json.write_notes(&why)?;
+    }
+    Ok(())
+}
+
+/// Predicts what trainings would take on graphics cards.
+fn predictions(args: &BenchArgs, only: Option<&EnvPlace>) -> Result<(), Stop> {
+    let device = "predicted, with 8 buffers per kernel".to_owned();
+    args.json.write(&BenchLine::Benchmark { version: VERSION, device, opening_seconds: 0.0, seconds: 0.0 })?;
+    say(tables::PREDICTION);
+    for line in training::LINES.iter().filter(|line| only.is_none_or(|env| env.spec().name == line.env)) {
+        let (found, mut kernels) = prediction::predict(line)?;
+        let parts = tables::parts(&found);
+        show(args, BenchLine::Prediction(found))?;
+        if args.kernels {
+            say_text(&parts);
+            kernels.sort_by(|a, b| b.cards[0].milliseconds.total_cmp(&a.cards[0].milliseconds));
+            say(tables::KERNELS);
+            for kernel in kernels {
+                show(args, BenchLine::PredictedKernel(kernel))?;
+            }
+        }
     }
     Ok(())
 }

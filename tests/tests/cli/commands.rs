@@ -84,6 +84,11 @@ fn wrong_names_and_values_are_exit_code_2_with_a_suggestion() {
         ("train ppo --env cartpole --device gpu7", &["gpu7"]),
         ("bench training --device gpu:x", &["gpu:x", "gpu:N"]),
         ("bench training --device gpu:99", &["no GPU", "--device cpu"]),
+        ("bench training --predict", &["--predict is for training on a GPU", "--device gpu --predict"]),
+        ("bench training --device auto --predict", &["--predict is for training on a GPU"]),
+        ("bench learning --device gpu --predict", &["bench training --device gpu --predict"]),
+        ("bench --device gpu --predict", &["bench training --device gpu --predict"]),
+        ("bench training --device gpu --kernels", &["--predict"]),
         ("train ppo --env cartpole --threads 0", &["threads"]),
         ("train ppo --env cartpole --config missing.toml", &["missing.toml"]),
         ("train ppo --env cartpole --stepz 3", &["--steps"]),
@@ -120,6 +125,34 @@ fn bench_measures_training_in_columns_that_its_help_explains() {
     assert!(lines[head + 2].starts_with("  envs=4 horizon=1024 epochs=2 "), "{}", done.out);
     assert!(done.out.contains("activation=\"relu\" sde=false max_grad_norm=0.0"), "{}", done.out);
     assert!(lines.iter().all(|line| line.chars().count() <= 100), "{}", done.out);
+}
+
+#[test]
+fn bench_predicts_times_on_graphics_cards_in_columns_that_its_help_explains() {
+    let dir = sandbox();
+    let help = dir.run("bench --help").out;
+    let done = dir.run("bench training --device gpu --env cartpole --predict --kernels");
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let lines: Vec<&str> = done.out.lines().collect();
+    for column in ["dispatches", "≤ 2 groups", "longest loop"] {
+        assert!(lines[0].contains(column) && help.contains(&format!("\n  {column}")), "{column}: {help}");
+    }
+    assert!(lines[0].ends_with("H100    laptop  Chromium"), "{}", lines[0]);
+    let numbers = |line: &str| -> Vec<f64> { line.split_whitespace().filter_map(|word| word.parse().ok()).collect() };
+    let row = numbers(lines[1].strip_prefix("ppo cartpole, 4 envs × 128").unwrap());
+    let [dispatches, share, loop_, h100, laptop, chromium] = row[..] else { panic!("{}", lines[1]) };
+    assert!(dispatches >= 3.0 && share <= 100.0 && loop_ >= 128.0, "{}", lines[1]);
+    assert!(laptop < chromium && h100 > 0.0, "{}", lines[1]);
+    // Its kernels follow, the longest first, and take that time together.
+    let head = lines.iter().position(|line| line.contains("µs each")).unwrap();
+    let kernels: Vec<Vec<f64>> =
+        lines[head + 1..].iter().take_while(|line| line.starts_with(' ')).map(|line| numbers(line)).collect();
+    assert!(kernels.is_sorted_by(|a, b| a[4] >= b[4]), "{}", done.out);
+    assert_eq!(kernels.iter().map(|kernel| kernel[0]).sum::<f64>(), dispatches);
+    // Each time is rounded.
+    let all: f64 = kernels.iter().map(|kernel| kernel[4]).sum();
+    assert!((all - h100).abs() < 0.005 * (kernels.len() + 1) as f64, "{all}, {h100}");
+    assert!(lines[head + 1].contains("core/src/"), "{}", lines[head + 1]);
 }
 
 #[test]

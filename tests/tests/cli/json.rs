@@ -163,6 +163,11 @@ fn machines_are_described_and_measured() {
     let found = lines(&dir, "bench training --env pendulum --seconds 0.01 --threads 1");
     let line = of(&found, "training")[0];
     assert_eq!((&line["settings"]["horizon"], &line["dispatches"]), (&1024.into(), &Value::Null));
+    let found = lines(&dir, "bench training --env cartpole --device gpu --predict --kernels");
+    let line = of(&found, "prediction")[0];
+    let counts: Vec<_> = line["parts"].as_array().unwrap().iter().map(|part| &part["count"]).collect();
+    assert_eq!((line["cards"][0]["card"].as_str(), counts[0]), (Some("H100"), &line["dispatches"]));
+    assert!(of(&found, "predicted_kernel").len() > of(&found, "prediction").len(), "{found:?}");
     let found = lines(&dir, "bench learning --env cartpole --algorithm cem --seed 0 --episodes 2 --threads 2");
     let line = of(&found, "learning")[0];
     assert_eq!((line["preset"].as_str(), &line["low"]), (Some("cem-cartpole"), &Value::Null));

@@ -12,6 +12,7 @@ mod memory;
 mod ops;
 mod parity;
 mod ppo;
+mod predictions;
 mod products;
 mod programs;
 mod robustness;

@@ -34,10 +34,10 @@ const CRATES: [(&str, &[&[&str]]); 6] = [
     (
         "gpu",
         &[
-            &["adapter", "clock", "limits", "plan"],
+            &["adapter", "clock", "limits", "plan", "work"],
             &["pace", "wgsl"],
             &["context", "compile"],
-            &["large", "pipeline"],
+            &["large", "pipeline", "predict"],
             &["buffer"],
             &["exec", "read"],
             &["backend"],

@@ -1,7 +1,7 @@
 //! Tables of `bench`: their heads, their rows, and what the columns of training mean.
 
 use crate::benchmarks::summing::Cuts;
-use crate::json::bench::BenchLine;
+use crate::json::bench::{BenchLine, CardTime, PredictedPart, Prediction};
 use crate::statistics;
 use crate::text::numbers::{brief, duration, short_count};
 use std::time::Duration;
@@ -10,6 +10,9 @@ pub(super) const STEPPING: &str = "environment, random actions           steps/s
 pub(super) const HOST_STEPPING: &str = "environment of the host, random actions                steps/s µs, all of them";
 pub(super) const TRAINING: &str =
     "with updates                        steps/s  GFLOP/s of peak  dispatches  host µs    set-up    first";
+pub(super) const PREDICTION: &str =
+    "ms per iteration                  dispatches  ≤ 2 groups  longest loop      H100    laptop  Chromium";
+pub(super) const KERNELS: &str = "  dispatches  groups  iterations   µs each      H100    laptop  Chromium  kernel";
 pub(super) const LEARNING: &str =
     "preset                           steps        IQM           95 % of the IQM     lowest     random      time";
 pub(super) const SUMMING: &str = "       bytes    µs per sum        GB/s";
@@ -31,10 +34,21 @@ Columns of the training part:
   set-up      tracing, planning and compiling, shaders included
   first       the first iteration after that
 
+With --predict, milliseconds per iteration on an NVIDIA H100, on a laptop with a
+graphics card, and on a laptop without one in Chromium:
+  dispatches  as above, with 8 buffers per kernel, as few as any GPU binds
+  ≤ 2 groups  share of dispatches with one or two workgroups
+  longest loop
+              iterations that one invocation makes one after the other in a
+              dispatch, at most
+  µs each     one dispatch of a kernel on the H100, with --kernels
+
 Examples:
   quickstudy bench                          environments and training
   quickstudy bench training --threads 1     training alone, one thread
   quickstudy bench training --device gpu    the same on a GPU
+  quickstudy bench training --device gpu --predict
+                                            its times on GPUs that are not here
   quickstudy bench learning --env cartpole  ten seeds of a preset, and how good
                                             their policies are after training
   quickstudy bench --json                   a JSON object on each line
@@ -71,6 +85,26 @@ pub(super) fn row(line: &BenchLine) -> String {
                 time(&found.first_seconds),
             )
         }
+        BenchLine::Prediction(found) => format!(
+            "{:<34}{:>10}{:>10.0} %{:>14}{}",
+            format!("{} {}, {}", found.algorithm, found.environment, found.name),
+            found.dispatches,
+            100.0 * found.few_workgroups,
+            found.longest_loop,
+            milliseconds(&found.cards)
+        ),
+        BenchLine::PredictedKernel(found) => {
+            let each = found.cards.first().map_or(0.0, |first| 1e3 * first.milliseconds / found.dispatches as f64);
+            let origin = found.origin.as_ref().map_or_else(String::new, |origin| format!(" ({origin})"));
+            format!(
+                "{:>12}{:>8}{:>12}{each:>10.1}{}  {}{origin}",
+                found.dispatches,
+                found.workgroups,
+                found.iterations,
+                milliseconds(&found.cards),
+                found.operations,
+            )
+        }
         BenchLine::Learning(found) => {
             let number = |it: Option<f64>| it.map_or_else(|| statistics::NONE.to_owned(), |it| format!("{it:.1}"));
             format!(
@@ -89,6 +123,19 @@ pub(super) fn row(line: &BenchLine) -> String {
             format!("{bytes:>12}{micros:>14.1}{:>12.2}", bytes as f64 / found.seconds / 1e9)
         }
     }
+}
+
+/// Columns of the cards' times.
+fn milliseconds(cards: &[CardTime]) -> String {
+    cards.iter().map(|time| format!("{:>10.2}", time.milliseconds)).collect()
+}
+
+/// Rows of what the time of a prediction goes into.
+pub(super) fn parts(found: &Prediction) -> String {
+    let row = |part: &PredictedPart| {
+        format!("  {:<32}{:>10}{:>26}{}\n", part.part, part.count, "", milliseconds(&part.cards))
+    };
+    found.parts.iter().map(row).collect()
 }
 
 /// The row of a program that stops for each update.

@@ -1,0 +1,33 @@
+//! What a plan would take on a graphics card, by a model of its kernels; none is needed for it.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use quickstudy_core::algo::{Ppo, PpoConfig, Sampling, Training};
+use quickstudy_core::env;
+use quickstudy_gpu::predict::{Card, kernels};
+use quickstudy_gpu::work::{Cost, Work};
+use quickstudy_gpu::{KernelLimits, dispatches};
+
+#[test]
+fn the_kernels_of_a_plan_are_named_and_counted() {
+    let env = env::builtin("cartpole").unwrap();
+    let config = PpoConfig { sampling: Sampling { envs: 4, ..Sampling::default() }, ..PpoConfig::default() };
+    let plan = Training::plan(&Ppo::new(&config, env.spec()).unwrap(), &env, 1).unwrap();
+    let limits = KernelLimits::default();
+    let found = kernels(&plan, limits).unwrap();
+    let mut all = Work::default();
+    found.iter().for_each(|kernel| all += kernel.all());
+    assert_eq!(all[Cost::Dispatch], dispatches(&plan, limits).unwrap().iter().sum::<usize>() as u64);
+
+    // The rollout: of 128 steps, each with a policy of two layers of 64, which one invocation computes.
+    let rollout = found.iter().find(|kernel| kernel.operations == "loop of 128 steps").unwrap();
+    let multiply_adds = 128 * (4 * 64 + 64 * 64 + 64 * 2);
+    assert!(rollout.work[Cost::Rollout] + rollout.work[Cost::Straight] >= multiply_adds, "{rollout:?}");
+    assert_eq!((rollout.dispatches, rollout.workgroups), (1, 1));
+    assert!(rollout.origin.as_ref().unwrap().starts_with("core/src/algo/on_policy/shared/rollout.rs:"), "{rollout:?}");
+    // Products are there beside it, and their time is part of all.
+    assert!(all[Cost::Product] + all[Cost::Tile] > 0, "{all:?}");
+    for card in Card::ALL {
+        let of_kernels: f64 = found.iter().map(|kernel| card.micros(&kernel.all())).sum();
+        assert!((of_kernels / card.micros(&all) - 1.0).abs() < 1e-9, "{}", card.name);
+    }
+}
