@@ -8,7 +8,7 @@ use super::flow::{Class, Flow, Use};
 use super::fuse::Group;
 use super::inline::Inlined;
 use super::kernel::{Kernel, KernelSchedule, Kind, Place};
-use super::order::{Home, Ordered};
+use super::order::{Ordered, ValueHome};
 use super::scope::Scope;
 
 /// Slots for temporaries, handed out in the order of the kernels.
@@ -48,9 +48,9 @@ impl SlotPool {
 #[inline(never)]
 pub(super) fn emit(scope: &Scope<'_>, flow: &Flow<'_>, inlined: &Inlined, ordered: Ordered) -> KernelSchedule {
     let (slot_of, lens) = allocate(flow, &ordered);
-    let place = |home: Home| match home {
-        Home::Fixed(place) => place,
-        Home::Temp(t) => Place::Slot(slot_of[t]),
+    let place = |home: ValueHome| match home {
+        ValueHome::Fixed(place) => place,
+        ValueHome::Temp(t) => Place::Slot(slot_of[t]),
     };
     let mut schedule = KernelSchedule { slots: lens, ..Default::default() };
     for k in &ordered.order {
@@ -153,8 +153,8 @@ fn space(flow: &Flow<'_>, group: &Group, writes: &[(NodeId, Place)]) -> Vec<usiz
 fn allocate(flow: &Flow<'_>, ordered: &Ordered) -> (Vec<usize>, Vec<usize>) {
     let n = ordered.temps.len();
     let (mut first, mut last) = (vec![usize::MAX; n], vec![0usize; n]);
-    let temp = |home: Option<Home>| match home {
-        Some(Home::Temp(t)) => Some(t),
+    let temp = |home: Option<ValueHome>| match home {
+        Some(ValueHome::Temp(t)) => Some(t),
         _ => None,
     };
     for (at, k) in ordered.order.iter().enumerate() {
@@ -162,8 +162,8 @@ fn allocate(flow: &Flow<'_>, ordered: &Ordered) -> (Vec<usize>, Vec<usize>) {
         let computed = group.items.iter().filter(|i| flow.items[**i].class != Class::Copy);
         let values: Vec<NodeId> = computed.flat_map(|i| flow.values(*i)).collect();
         let more = ordered.more.iter().filter(|m| m.0 == *k).filter_map(|m| match m.2 {
-            Home::Temp(t) => Some(t),
-            Home::Fixed(_) => None,
+            ValueHome::Temp(t) => Some(t),
+            ValueHome::Fixed(_) => None,
         });
         for t in values.iter().filter_map(|v| temp(ordered.homes.get(v).copied())).chain(more) {
             first[t] = first[t].min(at);
@@ -219,7 +219,7 @@ fn is_first_value(flow: &Flow<'_>, ordered: &Ordered, group: &Group, value: Node
     };
     let ends_there = flow.values(group.items[0]).iter().any(|v| {
         let out = matches!(graph.nodes[*v as usize].op, Op::Out(k) if k as usize == i);
-        out && ordered.homes.get(v) == Some(&Home::Temp(t))
+        out && ordered.homes.get(v) == Some(&ValueHome::Temp(t))
     });
     i < scan.carries && fold(graph, node.src[i]).1 && ends_there
 }

@@ -18,7 +18,7 @@ use super::scope::Want;
 
 /// Where a value is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Home {
+pub(super) enum ValueHome {
     /// A place that is given.
     Fixed(Place),
     /// The temporary of that number, not yet a slot.
@@ -32,18 +32,18 @@ pub(super) struct Ordered {
     /// Their order.
     pub order: Vec<usize>,
     /// Homes of all values that are kept.
-    pub homes: FxHashMap<NodeId, Home>,
+    pub homes: FxHashMap<NodeId, ValueHome>,
     /// Number of elements of each temporary.
     pub temps: Vec<usize>,
     /// Further writes of a group, by group.
-    pub more: Vec<(usize, NodeId, Home)>,
+    pub more: Vec<(usize, NodeId, ValueHome)>,
     /// The place of the value that a group copies at the end.
-    pub finals: FxHashMap<usize, Home>,
+    pub finals: FxHashMap<usize, ValueHome>,
 }
 
 impl Ordered {
     /// Where a value that group `k` reads is, if it is one of this schedule.
-    pub(super) fn home(&self, flow: &Flow<'_>, k: usize, value: NodeId) -> Option<Home> {
+    pub(super) fn home(&self, flow: &Flow<'_>, k: usize, value: NodeId) -> Option<ValueHome> {
         let own = || flow.find(value).and_then(|_| self.homes.get(&value));
         self.finals.get(&k).or_else(own).copied()
     }
@@ -54,10 +54,10 @@ struct Ordering<'a> {
     groups: Groups,
     /// For each item, the items with a kernel that need it.
     users: Vec<Vec<usize>>,
-    homes: FxHashMap<NodeId, Home>,
+    homes: FxHashMap<NodeId, ValueHome>,
     temps: Vec<usize>,
-    more: Vec<(usize, NodeId, Home)>,
-    finals: FxHashMap<usize, Home>,
+    more: Vec<(usize, NodeId, ValueHome)>,
+    finals: FxHashMap<usize, ValueHome>,
     /// For each group: the number of the node that its turn goes by.
     turn: Vec<NodeId>,
 }
@@ -105,9 +105,9 @@ pub(super) fn order(flow: &Flow<'_>, inlined: &Inlined, groups: Groups) -> Order
 }
 
 impl Ordering<'_> {
-    fn temp(&mut self, len: usize) -> Home {
+    fn temp(&mut self, len: usize) -> ValueHome {
         self.temps.push(len);
-        Home::Temp(self.temps.len() - 1)
+        ValueHome::Temp(self.temps.len() - 1)
     }
 
     fn is_read_by_others(&self, item: usize, group: usize) -> bool {
@@ -147,9 +147,9 @@ impl Ordering<'_> {
             let alone = self.groups.list[k].reads.iter().all(|(t, how)| *t != dest || *how == Use::Dest);
             if let Some(w) = chains.get(&s) {
                 let want: &Want = &flow.wants[*w];
-                let there = want.old == Some(dest) || self.homes.get(&dest) == Some(&Home::Fixed(want.place));
+                let there = want.old == Some(dest) || self.homes.get(&dest) == Some(&ValueHome::Fixed(want.place));
                 if there && alone && self.read_before(dest, k) {
-                    self.homes.insert(item.node, Home::Fixed(want.place));
+                    self.homes.insert(item.node, ValueHome::Fixed(want.place));
                     continue;
                 }
             }
@@ -157,7 +157,7 @@ impl Ordering<'_> {
             if let Some(t) = own
                 && let Some(g) = self.groups.of[t].filter(|g| *g != k)
                 && self.groups.list[g].kind != Kind::Scan
-                && !matches!(self.homes.get(&dest), Some(Home::Fixed(_)))
+                && !matches!(self.homes.get(&dest), Some(ValueHome::Fixed(_)))
                 && self.read_before(dest, k)
             {
                 let home = match self.homes.get(&dest) {
@@ -178,7 +178,7 @@ impl Ordering<'_> {
     }
 
     /// A group that copies a node, or a view of it, to a home.
-    fn copy(&mut self, node: NodeId, to: Home, turn: NodeId) -> usize {
+    fn copy(&mut self, node: NodeId, to: ValueHome, turn: NodeId) -> usize {
         let graph = self.flow.scope.graph;
         let copy = self.groups.add_copy(graph.nodes[node as usize].len());
         self.turn.push(turn);
@@ -204,14 +204,14 @@ impl Ordering<'_> {
         };
         let copy = flow.items[item].class == Class::Copy;
         match self.homes.get(&value).copied().filter(|_| !copy) {
-            Some(Home::Fixed(place)) => return place == want.place,
-            Some(Home::Temp(temp)) => {
+            Some(ValueHome::Fixed(place)) => return place == want.place,
+            Some(ValueHome::Temp(temp)) => {
                 // A chain of stores that nothing replaces: let it happen in the result's own place.
                 let free = want.old.is_none() && matches!(want.place, Place::Arg(_));
                 if free {
-                    let to = Home::Fixed(want.place);
+                    let to = ValueHome::Fixed(want.place);
                     let all = self.homes.values_mut().chain(self.more.iter_mut().map(|m| &mut m.2));
-                    all.filter(|h| **h == Home::Temp(temp)).for_each(|h| *h = to);
+                    all.filter(|h| **h == ValueHome::Temp(temp)).for_each(|h| *h = to);
                 }
                 return free;
             }
@@ -221,15 +221,15 @@ impl Ordering<'_> {
             if copy || self.is_read_by_others(item, k) || flow.items[item].class == Class::Call {
                 // Written twice, piece by piece where it is written so.
                 let writers = flow.writers(item).filter_map(|writer| self.groups.of[writer]);
-                self.more.extend(writers.map(|k| (k, value, Home::Fixed(want.place))));
+                self.more.extend(writers.map(|k| (k, value, ValueHome::Fixed(want.place))));
             } else {
-                self.homes.insert(value, Home::Fixed(want.place));
+                self.homes.insert(value, ValueHome::Fixed(want.place));
             }
             return true;
         }
         if let Some(old) = want.old {
             // Stores may have put other values there in between.
-            let there = self.homes.iter().filter(|(_, home)| **home == Home::Fixed(want.place)).map(|(v, _)| *v);
+            let there = self.homes.iter().filter(|(_, home)| **home == ValueHome::Fixed(want.place)).map(|(v, _)| *v);
             let values: Vec<NodeId> = there.chain([old]).collect();
             for writer in flow.writers(item) {
                 let Some(k) = self.groups.of[writer] else {
@@ -248,9 +248,9 @@ impl Ordering<'_> {
             }
         }
         if copy {
-            self.more.push((k, value, Home::Fixed(want.place)));
+            self.more.push((k, value, ValueHome::Fixed(want.place)));
         } else {
-            self.homes.insert(value, Home::Fixed(want.place));
+            self.homes.insert(value, ValueHome::Fixed(want.place));
         }
         true
     }
@@ -279,7 +279,7 @@ impl Ordering<'_> {
         self.finals.insert(copy, home);
         self.groups.add_dep(copy, group);
         // Stores may have changed the place already; others read what they left there.
-        let there = self.homes.iter().filter(|(_, home)| **home == Home::Fixed(want.place)).map(|(v, _)| *v);
+        let there = self.homes.iter().filter(|(_, home)| **home == ValueHome::Fixed(want.place)).map(|(v, _)| *v);
         for v in there.chain(want.old).collect::<Vec<_>>() {
             for (r, _) in self.readers(v) {
                 if r != copy {
@@ -287,7 +287,7 @@ impl Ordering<'_> {
                 }
             }
         }
-        self.more.push((copy, value, Home::Fixed(want.place)));
+        self.more.push((copy, value, ValueHome::Fixed(want.place)));
     }
 
     /// Groups in an order that respects what they need, otherwise as traced.

@@ -1,4 +1,5 @@
-//! Dispatch counts of programs that matter, and of what algorithms are made of: a lost fusion fails here, without a GPU.
+//! Dispatch counts of programs that matter, and of what algorithms are made of: a lost fusion fails here, without a
+//! GPU.
 
 mod bulk;
 

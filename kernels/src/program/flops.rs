@@ -7,9 +7,9 @@ use crate::tensor::{Op, Unary, op::Binary};
 
 /// Floating-point operations of one run of a program.
 ///
-/// Counted from the graph, so that they are the same on every device and however it is compiled: what is computed again,
-/// such as a cheap value in two kernels, counts once. Loops count all steps, also those that a loop with `until` leaves
-/// out. Derivatives are part of the graph as everything else is.
+/// Counted from the graph, so that they are the same on every device and however it is compiled: what is computed
+/// again, such as a cheap value in two kernels, counts once. Loops count all steps, also those that a loop with `until`
+/// leaves out. Derivatives are part of the graph as everything else is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flops {
     /// Operations of matrix products: 2·M·N·K each.

@@ -141,7 +141,7 @@ impl Program {
     }
 
     /// What was traced.
-    pub fn trace(&self) -> &Trace {
+    pub fn trace(&self) -> &Arc<Trace> {
         &self.trace
     }
 

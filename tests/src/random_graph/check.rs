@@ -241,24 +241,22 @@ fn compare(subject: Subject<'_>, ways: &[Way]) -> std::result::Result<Report, Fa
     Ok(report)
 }
 
-/// Follow a GPU's plan kernel by kernel and place by place, in f64, fused and unfused: it must give what the graph says,
-/// to the last bit.
+/// Follow a GPU's plan kernel by kernel and place by place, in f64, fused and unfused: it must give what the graph
+/// says, to the last bit.
 fn run_as_planned(running: &Running<'_>, values: &[Value]) -> std::result::Result<(), Failure> {
-    let scalars = running.scalars_of_trace(0);
+    let (trace, scalars) = (running.program.trace(), running.scalars_of_trace(0));
+    let expected = evaluate(&trace.graph, &trace.outs(), values, &scalars);
+    let expected = expected.map_err(|e| Failure::Error(format!("the graph in f64: {e}\n{trace}")))?;
     for fuse in [true, false] {
-        let trace = Program::trace_of(|cx| (running.subject.trace)(cx));
-        let plan = trace.and_then(|trace| Plan::new(trace, &PlanOptions { fuse, ..PlanOptions::default() }));
+        let plan = Plan::new(trace.clone(), &PlanOptions { fuse, ..PlanOptions::default() });
         let plan = plan.map_err(|e| Failure::Error(format!("the plan, fuse {fuse}: {e}")))?;
-        let (graph, args) = (&plan.trace.graph, &plan.trace.args);
-        let error = |what: &str, e| Failure::Error(format!("{what}: {e}\n{plan}"));
-        let expected =
-            evaluate(graph, &plan.trace.outs(), values, &scalars).map_err(|e| error("the graph in f64", e))?;
-        let found = run_plan(&plan, values, &scalars).map_err(|e| error("the plan in f64", e))?;
-        for ((_, arg), expected) in plan.trace.results.iter().zip(&expected) {
+        let found = run_plan(&plan, values, &scalars);
+        let found = found.map_err(|e| Failure::Error(format!("the plan in f64: {e}\n{plan}")))?;
+        for ((_, arg), expected) in trace.results.iter().zip(&expected) {
             let (got, want) = (found[*arg].to_f64(), expected.to_f64());
             let same = |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
             if got.len() != want.len() || !got.iter().zip(&want).all(same) {
-                let name = &args[*arg].name;
+                let name = &trace.args[*arg].name;
                 return Err(Failure::Bits(format!("`{name}` is {want:?}, but {got:?} when run as planned\n{plan}")));
             }
         }

@@ -1,5 +1,5 @@
-//! Random programs: node by node and in tiles, one thread and several, every instruction set, all the same bits; and all
-//! within the error bound that the reference carries along.
+//! Random programs: node by node and in tiles, one thread and several, every instruction set, all the same bits; and
+//! all within the error bound that the reference carries along.
 
 #![allow(clippy::panic, reason = "a failing program is printed")]
 
