@@ -3,7 +3,7 @@
 use crate::backend::cpu::lower::lower;
 use crate::backend::cpu::simd::isa::Isa;
 use crate::backend::cpu::steps::LoweredStep;
-use crate::backend::cpu::tile::{Instr, Tile};
+use crate::backend::cpu::tile::{Instr, Own, Tile};
 use crate::backend::cpu::{Cpu, CpuOptions};
 use crate::grad::grad;
 use crate::program::PlanOptions;
@@ -62,7 +62,7 @@ impl Net {
         let plan = Program::plan_of(PlanOptions::default(), |cx| self.trace(cx, activation)).unwrap();
         let lowered = lower(&plan, true, 1).unwrap();
         let wide = |i: &Instr| match i {
-            Instr::Dense(product) if product.strides[3] > 1 => Some(product.after.len()),
+            Instr::Own(Own::Dense(product)) if product.strides[3] > 1 => Some(product.after.len()),
             _ => None,
         };
         let inside = |tile: &Tile| tile.code.iter().filter_map(wide).collect::<Vec<_>>();
