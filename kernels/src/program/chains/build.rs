@@ -168,15 +168,19 @@ impl<'a, O: From<Product>> Builder<'a, O> {
         value
     }
 
-    /// Most inner elements of a node. Few rows fill few lanes, and long ones no cache: another domain suits such a node
-    /// better. Where rows are the stacked seeds, there mostly is one, of the rows of each seed.
+    /// Most inner elements of a node that stays on the chip.
     pub fn widest(&self) -> usize {
-        let most = match self.domain.rows() {
-            16.. if !self.domain.merged => usize::MAX,
-            _ if self.domain.lead.len() < 2 => 16,
-            _ => 256,
-        };
-        most.min(self.scope.budget.widest)
+        self.limit(self.scope.budget.widest)
+    }
+
+    /// A limit on inner elements. Few rows fill few lanes, and long ones no cache: another domain suits a longer node
+    /// better. Where rows are the stacked seeds, there mostly is one, of the rows of each seed.
+    fn limit(&self, most: usize) -> usize {
+        match self.domain.rows() {
+            16.. if !self.domain.merged => most,
+            _ if self.domain.lead.len() < 2 => most.min(16),
+            _ => most.min(256),
+        }
     }
 
     /// Add one node.
@@ -185,17 +189,17 @@ impl<'a, O: From<Product>> Builder<'a, O> {
         let graph = self.scope.graph;
         let node = &graph.nodes[id as usize];
         let (lead, m) = self.shape_of(&node.shape).ok_or(Unfit)?;
-        if m > self.widest() {
+        let is_sum = lead != Lead::Rows && self.depth == 0;
+        if m > if is_sum { self.limit(self.scope.budget.largest_sum) } else { self.widest() } {
             return Err(Unfit);
         }
-        let uniform = lead != Lead::Rows;
         match &node.op {
             Op::Sum { axis } | Op::ReduceMax { axis } => return self.reduce(values, id, *axis),
             Op::MatMul { ta, tb } => return self.matmul(values, id, *ta, *tb),
             Op::Scan(_) | Op::Call(_) | Op::Store => return Err(Unfit),
             _ => {}
         }
-        if uniform && self.depth == 0 {
+        if is_sum {
             return Err(Unfit);
         }
         self.count(m);

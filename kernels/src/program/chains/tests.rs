@@ -5,14 +5,15 @@ use std::panic::Location;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Budget, Chain, Formed, Product, Scope, Units, ValueId, Values, form};
+use super::{Budget, Chain, Formed, Instr, Product, Scope, Units, ValueId, Values, form};
 use crate::Result;
+use crate::grad::grad;
 use crate::program::layout::Access;
 use crate::program::{is_leaf, is_view};
 use crate::tensor::graph::ROOT;
 use crate::tensor::{DType, Graph, Loop, NodeId, Op, Tensor, push, scan};
 
-const GPU: Budget = Budget { widest: 256, merged: false };
+const GPU: Budget = Budget { widest: 256, largest_sum: 256 * 256, merged: false };
 
 /// Values with nothing in them, and who reads the nodes.
 struct List<'a> {
@@ -113,6 +114,72 @@ fn chains(budget: Budget, graph: &Graph, outs: &[NodeId]) -> Vec<Ran> {
 
 fn input(i: u32, shape: &[usize]) -> Tensor {
     push(Op::Input(i), &[], shape.to_vec(), DType::F32, Location::caller())
+}
+
+/// How often an operation is in a chain, loops left out.
+fn count(chain: &Chain<Product>, is: impl Fn(&Instr<Product>) -> bool) -> usize {
+    chain.code.iter().filter(|instr| is(instr)).count()
+}
+
+/// A step of a policy of one hidden layer on a minibatch, with a clipped gradient.
+fn minibatch(width: usize) -> (Vec<NodeId>, Graph) {
+    Graph::trace(|| {
+        let theta = input(0, &[1, 5 * width + width + width * 2]);
+        let (x, gain) = (input(1, &[1, 128, 5]), input(2, &[1, 128, 1]));
+        let part = |lo: usize, shape: &[usize]| theta.slice(1, lo, lo + shape.iter().product::<usize>()).reshape(shape);
+        let parts = [part(0, &[1, 5, width]), part(5 * width, &[1, 1, width]), part(6 * width, &[1, width, 2])];
+        let [w1, b1, w2] = parts;
+        let log_p = ((x.matmul(w1) + b1).tanh().matmul(w2)).log_softmax(2).slice(2, 0, 1);
+        let loss = -(log_p * gain).mean(&[1, 2]).sum_all();
+        let flat = |g: Tensor| g.reshape(&[1, g.len()]);
+        let gradient = Tensor::concat(&grad(loss, &parts).into_iter().map(flat).collect::<Vec<_>>(), 1);
+        let scale = gradient.square().sum_keep(1).sqrt().max(Tensor::constant_f32(1.0)).recip();
+        vec![(theta - gradient * scale * 0.1).raw(), loss.raw()]
+    })
+    .unwrap()
+}
+
+#[test]
+fn a_minibatch_is_one_chain_of_rows_up_to_its_sums() {
+    let (outs, graph) = minibatch(64);
+    let ran = chains(GPU, &graph, &outs);
+    let (Some(first), nodes) = &ran[0] else { panic!("the rows are no chain") };
+    assert_eq!((first.groups, first.rows), (1, 128));
+    // Two layers forwards and one back, two gradients of weights, a bias and the loss.
+    let is_product = |instr: &Instr<Product>| matches!(instr, Instr::Own(_));
+    let is_outer = |instr: &Instr<Product>| matches!(instr, Instr::RowOuter { .. });
+    let is_sum = |instr: &Instr<Product>| matches!(instr, Instr::RowSum { .. });
+    assert_eq!([count(first, is_product), count(first, is_outer), count(first, is_sum)], [3, 2, 2]);
+    let mut sizes: Vec<usize> = first.terminals.iter().map(|sum| sum.1).collect();
+    sizes.sort_unstable();
+    assert_eq!(sizes, [1, 64, 128, 320]);
+    // Nothing of the rows is left to others, and sums end it: no node of the update is in it.
+    assert_eq!(count(first, |instr| matches!(instr, Instr::Store { .. })), 0);
+    let update = graph.nodes[outs[0] as usize].shape.clone();
+    for id in nodes {
+        assert_ne!(graph.nodes[*id as usize].shape, update, "node {id}");
+    }
+    // Each of the others runs over the parameters, or is less than a row.
+    for (chain, _) in &ran[1..] {
+        assert!(chain.as_ref().is_none_or(|chain| [1, update[1]].contains(&chain.rows)), "{chain:?}");
+    }
+}
+
+#[test]
+fn what_is_wider_than_the_budget_ends_a_chain() {
+    let products = |budget: Budget, width: usize| {
+        let (outs, graph) = minibatch(width);
+        let ran = chains(budget, &graph, &outs);
+        let most = ran.iter().flat_map(|(chain, _)| chain).map(|chain| count(chain, |i| matches!(i, Instr::Own(_))));
+        (most.max().unwrap(), ran.iter().filter(|(chain, _)| chain.is_none()).count())
+    };
+    let wide = Budget { widest: 4096, ..GPU };
+    let (joined, alone) = products(wide, 300);
+    assert_eq!((joined, alone), products(wide, 64));
+    assert_eq!((joined, alone), products(GPU, 256));
+    // The hidden layer goes through memory, and its products run alone.
+    let (joined_of_wide, alone_of_wide) = products(GPU, 300);
+    assert!(joined_of_wide < joined && alone_of_wide > alone, "{joined_of_wide} {alone_of_wide}");
 }
 
 #[test]

@@ -4,8 +4,8 @@ use super::registers::assign;
 use super::{Instr, Major, Own, Terminal, Tile};
 use crate::program::chains::{Budget, Chain};
 
-/// The room of a tile: longer rows fit into no cache.
-pub const BUDGET: Budget = Budget { widest: 4096, merged: true };
+/// The room of a tile: longer rows and larger sums fit into no cache.
+pub const BUDGET: Budget = Budget { widest: 4096, largest_sum: 4096, merged: true };
 
 /// Results of a product that are computed before what follows is done with them: 12 KiB, a fraction of a first-level
 /// cache.
