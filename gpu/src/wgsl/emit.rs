@@ -221,9 +221,13 @@ impl<'a> Emitter<'a> {
         self.element(to, flat)
     }
 
-    fn element(&mut self, of: Words, flat: &Ix) -> String {
-        let flat = self.add(&Ix::Known(of.first), flat);
-        format!("{}[{flat}]", buffer(of.binding))
+    fn element(&self, of: Words, flat: &Ix) -> String {
+        let buffer = buffer(of.binding);
+        match (of.first, flat) {
+            (0, flat) => format!("{buffer}[{flat}]"),
+            (first, Ix::Known(flat)) => format!("{buffer}[{}u]", first + flat),
+            (first, flat) => format!("{buffer}[{flat} + {first}u]"),
+        }
     }
 
     /// A value that is known already, for example from a loop that has summed it.

@@ -77,7 +77,9 @@ impl Emitter<'_> {
         for (k, axis) in axes.iter().enumerate().rev() {
             let n = shape[*axis];
             at[*axis] = if k == 0 { rest.clone() } else { self.modulo(&rest, n) };
-            rest = self.over(&rest, n);
+            if k > 0 {
+                rest = self.over(&rest, n);
+            }
         }
         at
     }

@@ -1,14 +1,14 @@
-//! The CPU backend: runs programs on slices, with SIMD chosen at run time.
+//! The CPU backend: runs traces on slices, with SIMD chosen at run time.
 //!
-//! `lower` turns the nodes of a trace into steps over values in memory. The plain way computes node by node (`node`);
-//! it is the definition that the fast way must equal bit for bit, and random programs compare the two. The fast way
-//! (`tile`) finds chains of row-local work and runs each tile by tile: `group` chooses what runs together, on which
-//! rows (`domain`), `build` and `scan` turn nodes into instructions, `fuse` and `link` join them, `majors` chooses how
-//! registers lie, `registers` lets them share scratch, `layer`, `row_layer`, `chains`, `run` and `rows` run them.
-//! Before that, `optimiser` takes the steps of optimisers and of averages out: each is one kernel (`simd::update`).
-//! `elide` lets results be computed where they are wanted, and `join` parts of a concatenation in their places: sums
-//! over rows, results of rows, and products that no tile computes (`product`). So gradients are written into one flat
-//! vector, whose squares the tile that completes it also sums (`norm`).
+//! `lower` turns the nodes of a trace into steps over values in memory. The plain way computes node by node (`node`); it
+//! is the definition that the fast way must equal bit for bit, and random programs compare the two. The fast way
+//! (`tile`) runs the chains that `program::chains` forms, each tile by tile: `form` makes a tile of a chain, `fuse` and
+//! `link` join its instructions, `majors` chooses how registers lie, `registers` lets them share scratch, `layer`,
+//! `row_layer`, `chains`, `run` and `rows` run them. Before chains are formed, `optimiser` takes the steps of optimisers
+//! and of averages out: each is one kernel (`simd::update`). `elide` lets results be computed where they are wanted, and
+//! `join` parts of a concatenation in their places: sums over rows, results of rows, and products that no tile computes
+//! (`product`). So gradients are written into one flat vector, whose squares the tile that completes it also sums
+//! (`norm`).
 //!
 //! Registers of tiles are lane-major, `[M][lanes]`, or row-major, `[lanes][M]`; `tile::majors` chooses. Environments in
 //! SIMD lanes, sampling and narrow layers want lanes: a layer's weights are then broadcast scalars and its inputs
@@ -33,7 +33,6 @@ pub(super) mod halt;
 mod join;
 #[cfg(test)]
 mod join_tests;
-mod layout;
 // With threads, and with sizes that WebAssembly cannot address.
 #[cfg(all(test, target_pointer_width = "64"))]
 mod limits_tests;

@@ -19,6 +19,18 @@ pub fn is_constant(op: &Op) -> bool {
     matches!(op, Op::Const(_) | Op::Literal(_) | Op::Iota { .. } | Op::Scalar(_) | Op::Param(0))
 }
 
+/// The 32 bits of a node that is one constant, seen through views.
+pub(crate) fn constant(graph: &Graph, mut id: NodeId) -> Option<u32> {
+    loop {
+        let node = &graph.nodes[id as usize];
+        match &node.op {
+            Op::Const(bits) => return Some(node.dtype.word(*bits)),
+            op if is_view(op) => id = node.src[0],
+            _ => return None,
+        }
+    }
+}
+
 /// The node that a chain of views leads to, and whether it is all of it in the same order.
 pub fn fold(graph: &Graph, mut id: NodeId) -> (NodeId, bool) {
     let mut whole = true;

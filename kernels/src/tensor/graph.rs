@@ -323,6 +323,19 @@ impl Graph {
         Some(body.outs.iter().chain(&body.params).copied())
     }
 
+    /// The results of a loop or a call that has `n`, in order; those that nobody reads may be missing.
+    pub fn outs_of(&self, id: NodeId, n: usize) -> Vec<NodeId> {
+        let mut found = vec![None; n];
+        for (i, node) in self.nodes.iter().enumerate().skip(id as usize + 1) {
+            if let Op::Out(k) = node.op
+                && node.src[0] == id
+            {
+                found[k as usize] = Some(i as NodeId);
+            }
+        }
+        found.into_iter().flatten().collect()
+    }
+
     /// A graph of `outs` and all nodes that they need, down to those with a number in `given`: these become arguments
     /// of those numbers. Scopes keep their numbers.
     pub fn extract(&self, outs: &[NodeId], given: &[Option<u32>]) -> Extract {

@@ -57,6 +57,15 @@ impl Unary {
         Unary::Stop,
     ];
 
+    /// Tells whether results have the bits of the operands, which are of this type.
+    pub fn keeps_bits(self, dtype: DType) -> bool {
+        match self {
+            Unary::Cast(to) => to == dtype,
+            Unary::Bitcast(_) | Unary::Stop => true,
+            _ => false,
+        }
+    }
+
     /// Name in messages and printed plans.
     pub fn name(self) -> &'static str {
         match self {

@@ -24,7 +24,7 @@ fn random_programs(seeds: std::ops::Range<u64>, scale: Scale, tiled: bool) {
         if tiled {
             let plan = gpu::plan(Program::trace_of(|cx| recipe.trace(cx)).unwrap());
             let texts = shaders(&plan, KernelLimits::default()).unwrap();
-            in_tiles += u64::from(texts.iter().any(|text| text.contains("tile0")));
+            in_tiles += u64::from(texts.iter().any(|text| text.contains("vectors1")));
         }
         match check(&recipe, &ways) {
             Ok(r) => report.add(r),

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use super::steps::{Lowered, LoweredStep, ScanStep};
-use super::tile::{Instr, Mem, Opnd, Tile};
+use super::tile::{Instr, Mem, Opnd, Own, Tile};
 use super::values::{Storage, ValueId, View};
 use crate::tensor::Op;
 
@@ -119,7 +119,7 @@ fn written_last(step: &LoweredStep, value: ValueId) -> bool {
 fn store(code: &[Instr], value: ValueId) -> Option<&Mem> {
     code.iter().find_map(|i| match i {
         Instr::Store { dst, .. } if dst.value == value => Some(dst),
-        Instr::Update(update) => update.dst.iter().find(|dst| dst.value == value),
+        Instr::Own(Own::Update(update)) => update.dst.iter().find(|dst| dst.value == value),
         Instr::Loop(l) => store(&l.code, value),
         _ => None,
     })
@@ -134,8 +134,7 @@ fn rows_fit(step: &LoweredStep, value: ValueId, mem: &Mem) -> bool {
         return false;
     }
     // A step that is not made leaves the old value of the same number.
-    let apart =
-        |instr: &Instr| matches!(instr, Instr::Update(update) if update.replaced(value).is_some_and(|old| old != mem));
+    let apart = |instr: &Instr| matches!(instr, Instr::Own(Own::Update(update)) if update.replaced(value).is_some_and(|old| old != mem));
     if tile.code.iter().any(apart) {
         return false;
     }
@@ -193,9 +192,9 @@ fn tile_reads<'a>(code: &'a [Instr], f: &mut dyn FnMut(ValueId, Read<'a>)) {
         });
         match instr {
             Instr::Load { src, .. } => f(src.value, Read::Rows(src)),
-            Instr::Dense(d) => [&d.w].into_iter().chain(&d.bias).for_each(|mem| f(mem.value, Read::Any)),
+            Instr::Own(Own::Dense(d)) => [&d.w].into_iter().chain(&d.bias).for_each(|mem| f(mem.value, Read::Any)),
             Instr::Gather { table, .. } => f(table.value, Read::Any),
-            Instr::Update(update) => update.src.iter().for_each(|src| f(src.value, Read::Rows(src))),
+            Instr::Own(Own::Update(update)) => update.src.iter().for_each(|src| f(src.value, Read::Rows(src))),
             Instr::Loop(l) => tile_reads(&l.code, f),
             _ => {}
         }

@@ -4,10 +4,10 @@ use rustc_hash::FxHashMap;
 
 use super::lowering::Lowering;
 use super::steps::{Carry, Lowered, LoweredStep, NodeStep, ScanStep};
-use super::tile::{self, Formed};
+use super::tile::{self, BUDGET, Tile};
 use super::values::{Storage, ValueId, View};
 use crate::Result;
-use crate::program::chains::{Unit, Units};
+use crate::program::chains::{self, Formed, Scope, Unit, Units, Values};
 use crate::program::{Trace, is_view};
 use crate::tensor::graph::ROOT;
 use crate::tensor::op::Scan;
@@ -37,14 +37,18 @@ impl<'a> Lowering<'a> {
             self.users(kernels, outs);
         }
         let kernels = &kernels[..];
+        let scope = Scope { graph: self.graph, units: self.units, kernels, budget: BUDGET };
         for k in 0..kernels.len() {
             while !done[k] {
                 let formed = match self.tiles && !kernels[k].nodes.is_empty() {
-                    true => tile::form(self, kernels, &done, k, true),
+                    true => chains::form(self, &scope, &done, k, true),
                     false => Formed::Alone(k),
                 };
                 match formed {
-                    Formed::Group(taken) => taken.into_iter().for_each(|t| done[t] = true),
+                    Formed::Group(chain, taken) => {
+                        self.step(LoweredStep::Tile(Box::new(Tile::new(chain, self.threads))));
+                        taken.into_iter().for_each(|t| done[t] = true);
+                    }
                     Formed::Alone(k) => {
                         self.kernel(k, &kernels[k], &|user| user == k || done.get(user).is_some_and(|done| *done))?;
                         done[k] = true;
@@ -170,7 +174,7 @@ impl<'a> Lowering<'a> {
 
     /// Memory for each result of a scan or call, also for those that nobody reads.
     fn outs(&mut self, id: NodeId, n: usize) -> Vec<(NodeId, ValueId)> {
-        self.outs_of(id, n).into_iter().map(|o| (o, self.keep(o))).collect()
+        self.graph.outs_of(id, n).into_iter().map(|o| (o, self.keep(o))).collect()
     }
 
     #[inline(never)]

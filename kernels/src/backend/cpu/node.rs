@@ -1,7 +1,6 @@
 //! One node at a time, for all its elements: the plain way, which every faster one must equal bit for bit.
 
 use super::halt::{Ran, copy, room, zeros};
-use super::layout::walk;
 use super::memory::Memory;
 use super::product::product;
 use super::run::Run;
@@ -10,6 +9,7 @@ use super::simd::reduce::{Reduction, reduce, reduce_outer};
 use super::steps::NodeStep;
 use super::tile::Workspace;
 use super::values::View;
+use crate::program::layout::walk;
 use crate::rng;
 use crate::tensor::{Binary, Op};
 

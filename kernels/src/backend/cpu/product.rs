@@ -1,13 +1,13 @@
 //! Products of matrices that no tile computes.
 
 use super::halt::{Halt, Ran};
-use super::layout::walk;
 use super::memory::Memory;
 use super::run::Run;
 use super::simd::gemm::{GemmDims, gemm};
 use super::simd::strided::Strided;
 use super::steps::NodeStep;
 use super::tile::Workspace;
+use crate::program::layout::walk;
 
 /// Multiplications from which a product is shared by threads.
 const WORTH_A_THREAD: usize = 1 << 20;

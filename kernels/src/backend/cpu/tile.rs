@@ -1,16 +1,13 @@
 //! Chains of row-local nodes, run tile by tile.
 //!
-//! A group of nodes that all act on the rows of one domain `[groups, rows]` is compiled to a [`Tile`]: a straight list
+//! A chain, whose nodes all act on the rows of one domain `[groups, rows]`, is compiled to a [`Tile`]: a straight list
 //! of instructions on registers, each a lane-major block `[M][lanes]` that stays in the first-level caches. The list is
 //! run for one tile of rows after the other; threads share the tiles. Sums over rows are gathered in partial sums, one
 //! per slice of rows, whose number and order depend on the number of rows only.
 
-mod build;
 mod chains;
-mod contract;
-mod domain;
+mod form;
 mod fuse;
-mod group;
 mod instr;
 mod layer;
 mod link;
@@ -23,23 +20,20 @@ mod registers;
 mod row_layer;
 mod rows;
 mod run;
-mod scan;
 mod shares;
 #[cfg(test)]
 mod tests;
 
-use super::simd::elementwise::BinaryOp;
 use super::values::ValueId;
 use crate::backend::Census;
+use crate::tensor::{Binary, DType};
 
-pub use group::{Formed, form};
-pub use instr::{Dense, Instr, Mem, Opnd, Reg, Table, TileLoop, Update};
+pub use crate::program::chains::{Mem, Opnd, Reg, Table};
+pub use form::BUDGET;
+pub use instr::{Dense, Instr, Own, TileLoop, Update};
 pub use majors::Major;
 pub use optimiser::find as find_updates;
 pub use shares::Workspace;
-
-/// Operands, or results, of a native call in a tile at most.
-const MOST_OF_CALL: usize = 12;
 
 /// A sum over rows.
 #[derive(Clone, Debug)]
@@ -78,11 +72,8 @@ pub struct Squares {
 impl Tile {
     /// The sum of squares that is all that this tile computes, if threads would not share it.
     pub fn only_squares(&self, threads: usize) -> Option<Squares> {
-        let [Instr::Load { dst: row, src }, Instr::Binary { op: BinaryOp::Mul, dst: square, a, b }, last] =
-            &self.code[..]
-        else {
-            return None;
-        };
+        let [Instr::Load { dst: row, src }, square, last] = &self.code[..] else { return None };
+        let Instr::Binary { op: Binary::Mul, dtype: DType::F32, dst: square, a, b } = square else { return None };
         let ([sum], Instr::RowSum { terminal: 0, src: summed }) = (&self.terminals[..], last) else { return None };
         let one = Table::Dense { start: 0, len: 1 };
         let all = summed == square && *a == Opnd::Reg(*row, one.clone()) && a == b;
@@ -103,8 +94,8 @@ impl Tile {
         let mut census = Census::default();
         for instr in code {
             match instr {
-                Instr::Update(_) => census.optimiser_steps += 1,
-                Instr::Dense(product) if product.strides[3] >= 16 => match self.majors[product.dst] {
+                Instr::Own(Own::Update(_)) => census.optimiser_steps += 1,
+                Instr::Own(Own::Dense(product)) if product.strides[3] >= 16 => match self.majors[product.dst] {
                     Major::Rows => census.row_layers += 1,
                     Major::Lanes => census.lane_layers += 1,
                 },

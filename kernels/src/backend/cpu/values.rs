@@ -1,13 +1,11 @@
 //! The values of a schedule: where each lies in memory, and how parts of it are read.
 
-use super::layout::{Access, row_major};
+pub use crate::program::chains::ValueId;
+use crate::program::layout::{Access, row_major};
 use crate::tensor::NodeId;
 
 /// Number that no node has.
 pub const NO_NODE: NodeId = NodeId::MAX;
-
-/// Number of a value: something that is in memory while a schedule runs.
-pub type ValueId = usize;
 
 /// The memory of a value.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,18 +5,26 @@ use rustc_hash::FxHashMap;
 use crate::math::order::by_key;
 use crate::program::views::{is_leaf, is_view};
 use crate::tensor::graph::ROOT;
+use crate::tensor::op::Body;
 use crate::tensor::{Graph, NodeId, Op};
 
 /// A node that takes work, and its results if it is a loop or a call.
 #[derive(Clone, Debug)]
-pub(crate) struct Unit {
+pub struct Unit {
     /// The node, then its results.
-    pub(crate) nodes: Vec<NodeId>,
+    pub nodes: Vec<NodeId>,
+    /// The device has a kernel for all of it, so that it joins no chain.
+    pub alone: bool,
 }
 
 /// The units of a program and of the bodies of its loops.
 #[derive(Debug)]
-pub(crate) struct Units(FxHashMap<u32, Vec<Unit>>);
+pub struct Units {
+    scopes: FxHashMap<u32, Vec<Unit>>,
+    /// True where a call loops, such as the step of a body: a row of it takes as long as thousands of products, so that
+    /// lanes must not be left unused.
+    pub calls_loop: bool,
+}
 
 impl Units {
     /// The units that `outs` need, in the order of the trace: operands come first.
@@ -24,7 +32,7 @@ impl Units {
     /// A loop has all of its results, because a carry is kept even if only the loop reads it. A call has those that
     /// are needed.
     #[inline(never)]
-    pub(crate) fn new(graph: &Graph, outs: &[NodeId]) -> Units {
+    pub fn new(graph: &Graph, outs: &[NodeId]) -> Units {
         let needed = graph.reachable(outs, ROOT);
         let mut results: FxHashMap<NodeId, Vec<NodeId>> = FxHashMap::default();
         let mut is_needed = vec![false; graph.nodes.len()];
@@ -47,13 +55,22 @@ impl Units {
                 _ => 0,
             });
             let nodes = std::iter::once(id).chain(results).collect();
-            units.entry(node.scope).or_default().push(Unit { nodes });
+            units.entry(node.scope).or_default().push(Unit { nodes, alone: false });
         }
-        Units(units)
+        Units { scopes: units, calls_loop: calls_loop(graph) }
     }
 
     /// Those of a scope.
-    pub(crate) fn of(&self, scope: u32) -> &[Unit] {
-        self.0.get(&scope).map_or(&[], Vec::as_slice)
+    pub fn of(&self, scope: u32) -> &[Unit] {
+        self.scopes.get(&scope).map_or(&[], Vec::as_slice)
     }
+}
+
+/// Tells whether the body of a call loops.
+fn calls_loop(graph: &Graph) -> bool {
+    let loops = |body: &Body| {
+        let within = graph.reachable(&body.outs, body.scope);
+        within.iter().any(|id| matches!(graph.nodes[*id as usize].op, Op::Scan(_)))
+    };
+    graph.nodes.iter().any(|node| matches!(&node.op, Op::Call(call) if loops(&call.body)))
 }

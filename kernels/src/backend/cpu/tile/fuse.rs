@@ -3,8 +3,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::super::simd::elementwise::{BinaryOp, UnaryOp};
-use super::{Dense, Instr, Opnd, Reg, Table};
+use super::{Dense, Instr, Opnd, Own, Reg, Table};
+use crate::tensor::{Binary, DType, Unary};
 
 /// Outputs from which something is moved into a product: narrower ones are in the caches anyway.
 const WIDE: usize = 16;
@@ -34,11 +34,11 @@ fn biases(code: &mut Vec<Instr>, sizes: &[usize], uses: &[usize]) {
         if let Instr::Loop(l) = &mut code[i] {
             biases(&mut l.code, sizes, uses);
         }
-        if let Instr::Dense(product) = &code[i] {
+        if let Instr::Own(Own::Dense(product)) = &code[i] {
             let (reg, n) = (product.dst, product.strides[3]);
             let whole = |o: &Opnd| *o == Opnd::Reg(reg, Table::Dense { start: 0, len: n });
             let added = |next: &Instr| match next {
-                Instr::Binary { op: BinaryOp::Add, dst, a, b: Opnd::Uniform(mem) } if whole(a) => {
+                Instr::Binary { op: Binary::Add, dtype: DType::F32, dst, a, b: Opnd::Uniform(mem) } if whole(a) => {
                     Some((*dst, mem.clone()))
                 }
                 _ => None,
@@ -48,7 +48,7 @@ fn biases(code: &mut Vec<Instr>, sizes: &[usize], uses: &[usize]) {
                 && let Some((j, (sum, mem))) =
                     code.iter().enumerate().skip(i + 1).find_map(|(j, n)| Some((j, added(n)?)))
                 && sizes[sum] == n
-                && let Instr::Dense(product) = &mut code[i]
+                && let Instr::Own(Own::Dense(product)) = &mut code[i]
                 && product.bias.is_none()
             {
                 (product.dst, product.bias) = (sum, Some(mem));
@@ -67,7 +67,7 @@ fn followers(code: &mut Vec<Instr>, sizes: &mut [usize], part: usize, uses: &[us
     while at > 0 {
         at -= 1;
         let (root, n) = match &mut code[at] {
-            Instr::Dense(product) => (product.dst, product.strides[3]),
+            Instr::Own(Own::Dense(product)) => (product.dst, product.strides[3]),
             Instr::Loop(l) => {
                 followers(&mut l.code, sizes, part, uses);
                 continue;
@@ -83,7 +83,7 @@ fn followers(code: &mut Vec<Instr>, sizes: &mut [usize], part: usize, uses: &[us
         let named = count(&after, sizes.len());
         let made = after.iter().filter_map(Instr::elementwise).map(|(_, dst, _)| dst).chain([root]);
         let inner: Vec<Reg> = made.filter(|r| named[*r] + usize::from(*r == root) == uses[*r]).collect();
-        if let Instr::Dense(product) = &mut code[at] {
+        if let Instr::Own(Own::Dense(product)) = &mut code[at] {
             product.part = part.clamp(1, n);
             (product.after, product.inner) = (after, inner);
             in_place(product);
@@ -112,7 +112,11 @@ fn in_place(product: &mut Dense) {
         let rename = |reg: &mut Reg| *reg = if *reg == from { to } else { *reg };
         rename(&mut product.dst);
         for instr in &mut product.after[..=i] {
-            if let Instr::Unary { dst, .. } | Instr::Binary { dst, .. } | Instr::Select { dst, .. } = instr {
+            if let Instr::Unary { dst, .. }
+            | Instr::Binary { dst, .. }
+            | Instr::Select { dst, .. }
+            | Instr::Own(Own::TanhGrad { dst, .. }) = instr
+            {
                 rename(dst);
                 instr.operands_mut(&mut |operand| {
                     if let Opnd::Reg(reg, _) = operand {
@@ -220,7 +224,7 @@ fn tanh_grads(code: &mut Vec<Instr>, uses: &[usize]) {
     let mut dead: Vec<Reg> = Vec::new();
     for instr in code.iter_mut() {
         let replaced = match &*instr {
-            Instr::Binary { op: BinaryOp::Mul, dst, a, b } => match (whole(a), whole(b)) {
+            Instr::Binary { op: Binary::Mul, dtype: DType::F32, dst, a, b } => match (whole(a), whole(b)) {
                 (Some(x), Some(y)) if x == y => {
                     squares.insert(*dst, x);
                     None
@@ -231,7 +235,7 @@ fn tanh_grads(code: &mut Vec<Instr>, uses: &[usize]) {
                 }
                 _ => None,
             },
-            Instr::Unary { op: UnaryOp::Neg, dst, a } => {
+            Instr::Unary { op: Unary::Neg, dst, a, .. } => {
                 if let Some((r, _)) = whole(a)
                     && let Some(y) = squares.get(&r).filter(|_| once(&r))
                 {
@@ -239,7 +243,7 @@ fn tanh_grads(code: &mut Vec<Instr>, uses: &[usize]) {
                 }
                 None
             }
-            Instr::Binary { op: BinaryOp::Add, dst, a, b } => {
+            Instr::Binary { op: Binary::Add, dtype: DType::F32, dst, a, b } => {
                 let other = if *a == one {
                     Some(b)
                 } else if *b == one {
@@ -260,7 +264,7 @@ fn tanh_grads(code: &mut Vec<Instr>, uses: &[usize]) {
             let y = factors[&factor];
             if g.1 == y.1 {
                 let whole = |(reg, len): (Reg, usize)| Opnd::Reg(reg, Table::Dense { start: 0, len });
-                *instr = Instr::Binary { op: BinaryOp::TanhGrad, dst, a: whole(g), b: whole(y) };
+                *instr = Instr::Own(Own::TanhGrad { dst, a: whole(g), b: whole(y) });
                 dead.push(factor);
             }
         }

@@ -3,7 +3,7 @@
 use crate::backend::cpu::lower::lower;
 use crate::backend::cpu::simd::isa::Isa;
 use crate::backend::cpu::steps::LoweredStep;
-use crate::backend::cpu::tile::{Instr, Tile};
+use crate::backend::cpu::tile::{Instr, Own, Tile};
 use crate::backend::cpu::{Cpu, CpuOptions};
 use crate::grad::grad;
 use crate::tensor::{Loop, scan};
@@ -61,7 +61,7 @@ impl Net {
         let trace = Program::trace_of(|cx| self.trace(cx, activation)).unwrap();
         let lowered = lower(&trace, true, 1).unwrap();
         let wide = |i: &Instr| match i {
-            Instr::Dense(product) if product.strides[3] > 1 => Some(product.after.len()),
+            Instr::Own(Own::Dense(product)) if product.strides[3] > 1 => Some(product.after.len()),
             _ => None,
         };
         let inside = |tile: &Tile| tile.code.iter().filter_map(wide).collect::<Vec<_>>();

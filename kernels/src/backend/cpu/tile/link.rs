@@ -2,7 +2,7 @@
 
 use super::linked::{ChainValue, LinkedTile, RegisterPlaces, TilePart};
 use super::linker::Linker;
-use super::{Instr, Major, Opnd, Reg, TileLoop};
+use super::{Instr, Major, Opnd, Own, Reg, TileLoop};
 
 /// Join the instructions of a tile.
 pub fn link(code: &[Instr], places: RegisterPlaces<'_>) -> LinkedTile {
@@ -64,7 +64,7 @@ fn parts(
                 let index = l.index.filter(|index| named[*index] > 0);
                 TilePart::Loop(TileLoop { code: Vec::new(), index, ..(**l).clone() }, inside)
             }
-            Instr::Dense(product) => {
+            Instr::Own(Own::Dense(product)) => {
                 let [ks, ns, k, n] = product.strides;
                 let turns = match majors[product.dst] {
                     Major::Rows => ns != 1 && n > 1,

@@ -2,8 +2,9 @@
 
 use super::super::simd::chain::{Chain, Work};
 use super::super::simd::dots::in_lanes;
-use super::super::simd::elementwise::{BinaryOp, UnaryOp};
-use super::{Dense, Instr, Major, Mem, Opnd, Reg, Table, TileLoop};
+use super::super::simd::elementwise::BinaryOp;
+use super::{Dense, Instr, Major, Mem, Opnd, Own, Reg, Table, TileLoop, ops};
+use crate::tensor::{Binary, DType, Unary};
 
 /// Numbers per row from which whole blocks of rows are turned at once, by instructions and not by chains.
 pub(super) const WIDE: usize = 16;
@@ -102,8 +103,9 @@ impl Instr {
     #[inline(never)]
     pub fn elementwise(&self) -> Option<(Work, Reg, Vec<&Opnd>)> {
         match self {
-            Instr::Unary { op, dst, a } => Some((Work::Unary(*op), *dst, vec![a])),
-            Instr::Binary { op, dst, a, b } => Some((Work::Binary(*op), *dst, vec![a, b])),
+            Instr::Unary { op, dtype, dst, a } => Some((Work::Unary(ops::unary(*op, *dtype)?), *dst, vec![a])),
+            Instr::Binary { op, dtype, dst, a, b } => Some((Work::Binary(ops::binary(*op, *dtype)), *dst, vec![a, b])),
+            Instr::Own(Own::TanhGrad { dst, a, b }) => Some((Work::Binary(BinaryOp::TanhGrad), *dst, vec![a, b])),
             Instr::Select { dst, c, a, b } => Some((Work::Select, *dst, vec![c, a, b])),
             _ => None,
         }
@@ -121,22 +123,24 @@ pub(super) fn inside(product: &Dense) -> Option<Inside> {
     let zero = |o: &Opnd| *o == Opnd::Const(0);
     match &after[..] {
         [] => Some(Inside::Linear),
-        [Instr::Unary { op: UnaryOp::Tanh, dst: to, a }] if to == dst && made(a) => Some(Inside::Tanh),
-        [Instr::Binary { op: BinaryOp::TanhGrad, dst: to, a, b }] if to == dst && made(a) => {
+        [Instr::Unary { op: Unary::Tanh, dst: to, a, .. }] if to == dst && made(a) => Some(Inside::Tanh),
+        [Instr::Own(Own::TanhGrad { dst: to, a, b })] if to == dst && made(a) => {
             whole(b).map(|(y, start)| Inside::Slope(y, start))
         }
-        [Instr::Binary { op: BinaryOp::Max, dst: to, a, b }]
+        [Instr::Binary { op: Binary::Max, dtype: DType::F32, dst: to, a, b }]
             if made(a) && zero(b) && !inner.contains(to) && (to == dst || !inner.contains(dst)) =>
         {
             Some(Inside::Relu(*to))
         }
-        [Instr::Binary { op: BinaryOp::Lt, dst: less, a: x, b }, Instr::Select { dst: to, c, a, b: g }]
-            if zero(b)
-                && zero(a)
-                && made(g)
-                && whole(c) == Some((*less, 0))
-                && !inner.contains(to)
-                && [less, dst].into_iter().all(|reg| reg == to || inner.contains(reg)) =>
+        [
+            Instr::Binary { op: Binary::Lt, dtype: DType::F32, dst: less, a: x, b },
+            Instr::Select { dst: to, c, a, b: g },
+        ] if zero(b)
+            && zero(a)
+            && made(g)
+            && whole(c) == Some((*less, 0))
+            && !inner.contains(to)
+            && [less, dst].into_iter().all(|reg| reg == to || inner.contains(reg)) =>
         {
             whole(x).filter(|(x, _)| x != dst && x != to).map(|x| Inside::Gate(*to, x))
         }

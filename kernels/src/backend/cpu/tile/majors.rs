@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::super::simd::dots::in_lanes;
 use super::super::simd::rows::{suits, whole_rows};
-use super::{Dense, Instr, Opnd, Reg, Table};
+use super::{Dense, Instr, Opnd, Own, Reg, Table};
 
 /// How the blocks of a register lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub fn choose(code: &mut Vec<Instr>, sizes: &mut Vec<usize>) -> Vec<Major> {
 fn each_product(code: &[Instr], f: &mut dyn FnMut(&Dense)) {
     for instr in code {
         match instr {
-            Instr::Dense(product) => f(product),
+            Instr::Own(Own::Dense(product)) => f(product),
             Instr::Loop(l) => each_product(&l.code, f),
             _ => {}
         }
@@ -150,7 +150,7 @@ impl Components {
                 continue;
             }
             match instr {
-                Instr::Dense(product) => {
+                Instr::Own(Own::Dense(product)) => {
                     let [.., k, n] = product.strides;
                     let root = self.root(product.dst);
                     match suits(k, n) {
@@ -206,7 +206,7 @@ fn whole_parts(code: &mut Vec<Instr>, sizes: &mut [usize], rows: &[bool]) {
     while at < code.len() {
         let mut apart = Vec::new();
         match &mut code[at] {
-            Instr::Dense(product) if rows[product.dst] => {
+            Instr::Own(Own::Dense(product)) if rows[product.dst] => {
                 product.part = product.strides[3];
                 product.inner.iter().for_each(|reg| sizes[*reg] = product.part);
                 let part = |o: &&Opnd| matches!(o, Opnd::Reg(reg, _) if sizes[*reg] != product.part);
@@ -266,8 +266,8 @@ impl Turner<'_> {
                     let one = |o: &&mut Opnd| matches!(o, Opnd::Reg(_, Table::Repeat { .. }));
                     src.iter_mut().filter(one).for_each(|operand| self.operand(operand));
                 }
-                Instr::Dense(product) if self.is_rows(product.dst) => {}
-                Instr::Dense(product) => {
+                Instr::Own(Own::Dense(product)) if self.is_rows(product.dst) => {}
+                Instr::Own(Own::Dense(product)) => {
                     let [.., k, n] = product.strides;
                     if !in_lanes(k, n) {
                         self.turn(&mut product.a.0);
@@ -304,7 +304,7 @@ impl Turner<'_> {
 
     /// Adds the instructions that turn registers, each after that which makes it.
     fn add(&self, code: &mut Vec<Instr>) {
-        let turn = |reg: &Reg| self.turned.get(reg).map(|dst| Instr::Turn { dst: *dst, src: *reg });
+        let turn = |reg: &Reg| self.turned.get(reg).map(|dst| Instr::Own(Own::Turn { dst: *dst, src: *reg }));
         let mut at = 0;
         while at < code.len() {
             let mut made = Vec::new();

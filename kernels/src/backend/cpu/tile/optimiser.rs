@@ -6,15 +6,15 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::super::layout::access;
 use super::super::lowering::Lowering;
 use super::super::simd::update::Rule;
 use super::super::steps::LoweredStep;
 use super::super::updates::{FoundStep, SharedNumber, Updates};
-use super::{Instr, Mem, Opnd, Table, Tile, Update};
+use super::{Instr, Mem, Opnd, Own, Table, Tile, Update};
 use crate::Result;
-use crate::program::chains::Unit;
-use crate::program::{is_leaf, is_view};
+use crate::program::chains::{Unit, Values};
+use crate::program::layout::access;
+use crate::program::{constant, is_leaf, is_view};
 use crate::tensor::op::{Binary, Unary};
 use crate::tensor::{DType, Graph, NodeId, Op};
 
@@ -63,7 +63,7 @@ pub fn find(low: &Lowering<'_>, kernels: &mut [Unit], done: &mut [bool]) -> Upda
             taken.extend(kernels[unit].nodes.drain(..));
             done[unit] = unit != turn;
         }
-        kernels[turn].nodes.clone_from(&found.dst);
+        kernels[turn] = Unit { nodes: found.dst.clone(), alone: true };
         updates.insert(turn, found);
     }
     updates
@@ -235,7 +235,7 @@ impl Finder<'_> {
         };
         let (size, least) = self.binary(Binary::Lt, *is_less)?;
         let (positive, negative) = self.binary(Binary::Max, size)?;
-        let constants = [*zero, least].map(|id| self.low.constant(id));
+        let constants = [*zero, least].map(|id| constant(self.low.graph, id));
         let fits = positive == *x
             && self.unary(Unary::Neg, negative) == Some(*x)
             && constants == [Some(0), Some(f32::MIN_POSITIVE.to_bits())];
@@ -290,7 +290,7 @@ impl Finder<'_> {
 
     /// Tells whether all rows of a group share the value of a node.
     fn is_shared(&self, id: NodeId) -> bool {
-        self.low.constant(id).is_some()
+        constant(self.low.graph, id).is_some()
             || access(self.low.graph, id, &|_| None).is_ok_and(|at| at.strides.last() == Some(&0))
     }
 }
@@ -314,7 +314,7 @@ impl Lowering<'_> {
             src.push(row(view.value, view.offset, if groups > 1 { view.strides[0] } else { 0 }, 1));
         }
         let mut number = |id: NodeId| -> Result<Opnd> {
-            if let Some(bits) = self.constant(id) {
+            if let Some(bits) = constant(self.graph, id) {
                 return Ok(Opnd::Const(bits));
             }
             let view = self.view(id)?;
@@ -335,7 +335,7 @@ impl Lowering<'_> {
             registers: Vec::new(),
             majors: Vec::new(),
             blocks: 0,
-            code: vec![Instr::Update(Box::new(Update { rule: found.rule, src, dst, shared, go }))],
+            code: vec![Instr::Own(Own::Update(Box::new(Update { rule: found.rule, src, dst, shared, go })))],
             terminals: Vec::new(),
             squares: Vec::new(),
             work: WORK,

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Instr, Opnd, Reg, Table};
+use super::{Instr, Opnd, Own, Reg, Table};
 use crate::math::order::by_key;
 
 impl Instr {
@@ -20,7 +20,7 @@ impl Instr {
                 opnd(a, f);
                 f(*dst, true);
             }
-            Instr::Binary { dst, a, b, .. } => {
+            Instr::Binary { dst, a, b, .. } | Instr::Own(Own::TanhGrad { dst, a, b }) => {
                 opnd(a, f);
                 opnd(b, f);
                 f(*dst, true);
@@ -41,11 +41,11 @@ impl Instr {
                 parts.iter().for_each(|(o, _)| opnd(o, f));
                 f(*dst, true);
             }
-            Instr::Sum { dst, src, .. } | Instr::Max { dst, src, .. } | Instr::Turn { dst, src } => {
+            Instr::Sum { dst, src, .. } | Instr::Max { dst, src, .. } | Instr::Own(Own::Turn { dst, src }) => {
                 f(*src, false);
                 f(*dst, true);
             }
-            Instr::Dense(d) => {
+            Instr::Own(Own::Dense(d)) => {
                 f(d.a.0, false);
                 f(d.dst, true);
                 d.after.iter().for_each(|i| i.registers(f));
@@ -64,7 +64,7 @@ impl Instr {
                 dst.iter().for_each(|d| f(*d, true));
             }
             Instr::RowSum { src, .. } => f(*src, false),
-            Instr::Update(_) => {}
+            Instr::Own(Own::Update(_)) => {}
             Instr::RowOuter { a, b, .. } => {
                 f(a.0, false);
                 f(b.0, false);
@@ -90,7 +90,7 @@ impl Instr {
         match self {
             Instr::Store { src, .. } => f(src),
             Instr::Unary { a, .. } => f(a),
-            Instr::Binary { a, b, .. } => [a, b].into_iter().for_each(f),
+            Instr::Binary { a, b, .. } | Instr::Own(Own::TanhGrad { a, b, .. }) => [a, b].into_iter().for_each(f),
             Instr::Select { c, a, b, .. } => [c, a, b].into_iter().for_each(f),
             Instr::Threefry { src, .. } => src.iter().for_each(f),
             Instr::Permutation { src, .. } => src.iter().for_each(f),
@@ -102,10 +102,11 @@ impl Instr {
                     f(next);
                 }
             }
-            Instr::Dense(d) => d.after.iter().for_each(|i| i.operands(f)),
-            Instr::Update(update) => update.shared.iter().chain([&update.go]).for_each(f),
+            Instr::Own(Own::Dense(d)) => d.after.iter().for_each(|i| i.operands(f)),
+            Instr::Own(Own::Update(update)) => update.shared.iter().chain([&update.go]).for_each(f),
             Instr::Load { .. } | Instr::Sum { .. } | Instr::Max { .. } | Instr::RowProduct { .. } => {}
-            Instr::Call { .. } | Instr::RowSum { .. } | Instr::RowOuter { .. } | Instr::Turn { .. } => {}
+            Instr::Call { .. } | Instr::RowSum { .. } | Instr::RowOuter { .. } => {}
+            Instr::Own(Own::Turn { .. }) => {}
         }
     }
 
@@ -114,7 +115,7 @@ impl Instr {
         match self {
             Instr::Store { src, .. } => f(src),
             Instr::Unary { a, .. } => f(a),
-            Instr::Binary { a, b, .. } => [a, b].into_iter().for_each(f),
+            Instr::Binary { a, b, .. } | Instr::Own(Own::TanhGrad { a, b, .. }) => [a, b].into_iter().for_each(f),
             Instr::Select { c, a, b, .. } => [c, a, b].into_iter().for_each(f),
             Instr::Threefry { src, .. } => src.iter_mut().for_each(f),
             Instr::Permutation { src, .. } => src.iter_mut().for_each(f),
@@ -126,11 +127,11 @@ impl Instr {
                     f(next);
                 }
             }
-            Instr::Dense(d) => d.after.iter_mut().for_each(|i| i.operands_mut(f)),
+            Instr::Own(Own::Dense(d)) => d.after.iter_mut().for_each(|i| i.operands_mut(f)),
             Instr::Load { .. } | Instr::Sum { .. } | Instr::Max { .. } | Instr::RowProduct { .. } => {}
             Instr::Call { .. } | Instr::RowSum { .. } | Instr::RowOuter { .. } => {}
-            Instr::Turn { .. } => {}
-            Instr::Update(update) => {
+            Instr::Own(Own::Turn { .. }) => {}
+            Instr::Own(Own::Update(update)) => {
                 update.shared.iter_mut().for_each(&mut *f);
                 f(&mut update.go);
             }

@@ -6,7 +6,7 @@ use super::super::memory::{Memory, Span};
 use super::super::run::Run;
 use super::super::simd::aligned::AlignedVec;
 use super::super::simd::chain::Streams;
-use super::super::simd::elementwise::{Operand, binary, select, threefry, unary};
+use super::super::simd::elementwise::{BinaryOp, Operand, binary, select, threefry, unary};
 use super::super::simd::isa::Isa;
 use super::super::simd::permutation::permutation;
 use super::super::simd::reduce::{Reduction, accumulate_rows, finish_rows, reduce_outer};
@@ -16,8 +16,9 @@ use super::super::simd::squares::squares;
 use super::link::link;
 use super::linked::{RegisterPlaces, TilePart};
 use super::shares::{Desk, Shares, Workspace};
-use super::{Instr, MOST_OF_CALL, Major, Mem, Opnd, Reg, Table, Tile, TileLoop};
+use super::{Instr, Major, Mem, Opnd, Own, Reg, Table, Tile, TileLoop, ops};
 use crate::backend::Interrupt;
+use crate::program::chains::MOST_OF_CALL;
 use crate::rng;
 
 /// A thread's place in a tile.
@@ -208,12 +209,13 @@ impl Frame<'_> {
         match instr {
             Instr::Load { dst, src } => self.load(*dst, src),
             Instr::Store { src, dst } => self.store(src, dst),
-            Instr::Unary { op, dst, a } => {
-                self.each(*dst, [a], |out, [a]| unary(isa, *op, out, a));
+            Instr::Unary { op, dtype, dst, a } => {
+                if let Some(op) = ops::unary(*op, *dtype) {
+                    self.each(*dst, [a], |out, [a]| unary(isa, op, out, a));
+                }
             }
-            Instr::Binary { op, dst, a, b } => {
-                self.each(*dst, [a, b], |out, [a, b]| binary(isa, *op, out, a, b));
-            }
+            Instr::Binary { op, dtype, dst, a, b } => self.binary(ops::binary(*op, *dtype), *dst, [a, b]),
+            Instr::Own(Own::TanhGrad { dst, a, b }) => self.binary(BinaryOp::TanhGrad, *dst, [a, b]),
             Instr::Select { dst, c, a, b } => {
                 self.each(*dst, [c, a, b], |out, [c, a, b]| select(isa, out, c, a, b));
             }
@@ -280,13 +282,17 @@ impl Frame<'_> {
                 let acc = self.partial(starts[*terminal], a.2 * b.2);
                 self.outer(acc, *a, *b);
             }
-            Instr::Turn { dst, src } => {
+            Instr::Own(Own::Turn { dst, src }) => {
                 turn_rows(isa, self.reg_mut(*dst), self.lanes, self.reg_mut(*src), self.valid);
             }
-            Instr::Update(update) => self.update(update),
+            Instr::Own(Own::Update(update)) => self.update(update),
             // Parts of their own.
-            Instr::Dense(_) | Instr::Loop(_) => {}
+            Instr::Own(Own::Dense(_)) | Instr::Loop(_) => {}
         }
+    }
+
+    fn binary(&self, op: BinaryOp, dst: Reg, src: [&Opnd; 2]) {
+        self.each(dst, src, |out, [a, b]| binary(self.isa, op, out, a, b));
     }
 
     fn partial<'s>(&self, start: usize, len: usize) -> &'s mut [f32] {

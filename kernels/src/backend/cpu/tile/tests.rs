@@ -1,6 +1,5 @@
 //! Tests that tiles give the bits of the plain way.
 
-use super::Table;
 use super::link::link;
 use super::linked::TilePart;
 use crate::backend::Census;
@@ -9,17 +8,6 @@ use crate::backend::cpu::steps::LoweredStep;
 use crate::backend::cpu::{Cpu, CpuOptions};
 use crate::tensor::{Loop, RowNoise, fold_in, scan};
 use crate::{Context, DType, Device, Program, State, Tensor};
-
-#[test]
-fn tables_are_recognised() {
-    assert_eq!(Table::new(&[2, 1, 3], &[3, 9, 1], 5), Table::Dense { start: 5, len: 6 });
-    assert_eq!(Table::new(&[], &[], 2), Table::Dense { start: 2, len: 1 });
-    assert_eq!(Table::new(&[2, 3], &[0, 0], 4), Table::Repeat { at: 4, len: 6 });
-    let any = Table::new(&[2, 3], &[1, 2], 1);
-    assert_eq!(any, Table::Any([1, 3, 5, 2, 4, 6].into()));
-    let tables = [Table::Dense { start: 5, len: 6 }, Table::Repeat { at: 4, len: 6 }, any];
-    assert_eq!(tables.map(|t| t.max()), [10, 4, 6]);
-}
 
 fn bits(tiles: bool, threads: usize, f: &dyn Fn(&mut Context), args: &[(&str, Vec<usize>)]) -> Vec<Vec<u32>> {
     let device = Device::new(Cpu::new(CpuOptions { tiles, threads, ..Default::default() }));

@@ -1,6 +1,6 @@
 //! How a node's elements lie in the memory of the value that it is a view of.
 
-use crate::program::is_view;
+use super::views::is_view;
 use crate::tensor::{Graph, NodeId, Op};
 
 /// Element `i` (one index per axis of the node) is at `offset + Σ iₐ · strides[a]` of the value of `root`.

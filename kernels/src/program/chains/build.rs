@@ -1,12 +1,14 @@
-//! From nodes to tile instructions.
+//! From nodes to instructions.
 
 use rustc_hash::FxHashMap;
 
-use super::super::layout::{Access, access};
-use super::super::lowering::Lowering;
-use super::super::values::ValueId;
 use super::domain::{Domain, Lead};
-use super::{Instr, Mem, Opnd, Reg, Table, Terminal, ops};
+use super::instr::{Instr, Mem, Opnd, Product, Reg};
+use super::scope::Scope;
+use super::table::Table;
+use super::values::{ValueId, Values};
+use crate::program::constant;
+use crate::program::layout::{Access, access};
 use crate::tensor::{NodeId, Op};
 
 /// Where a node of the group is.
@@ -16,9 +18,9 @@ pub enum Loc {
     Row(Reg),
     /// Computed inside of a loop, the same for all rows, or for all rows of a group.
     Uniform {
-        /// The register: all lanes are equal, or those of one group where rows of several share a tile.
+        /// The register: all rows have equal numbers, or those of one group where several are taken together.
         reg: Reg,
-        /// The leading axis is that of the groups, of which a lane holds its own.
+        /// The leading axis is that of the groups, of which a row has its own.
         grouped: bool,
     },
     /// A sum over rows: not to be read in this group.
@@ -29,7 +31,7 @@ pub enum Loc {
 #[derive(Clone, Debug)]
 pub struct Stacked {
     /// View of the whole in memory: value, offset, strides with the step's first.
-    pub value: usize,
+    pub value: ValueId,
     /// Position of the first element.
     pub offset: usize,
     /// Distances, the step's first.
@@ -38,13 +40,15 @@ pub struct Stacked {
 
 /// Builds the instructions of a group.
 #[derive(Debug)]
-pub struct Builder {
+pub struct Builder<'a, O> {
+    /// The scope whose nodes are added.
+    pub scope: Scope<'a>,
     /// The rows.
     pub domain: Domain,
     /// Blocks of each register.
     pub sizes: Vec<usize>,
     /// Instructions so far, of the innermost open loop.
-    pub code: Vec<Instr>,
+    pub code: Vec<Instr<O>>,
     /// Where nodes are.
     pub map: FxHashMap<NodeId, Loc>,
     /// Rows of memory that were loaded already, in this or an outer loop.
@@ -58,8 +62,8 @@ pub struct Builder {
     pub depth: usize,
     /// The deepest nesting.
     pub deepest: usize,
-    /// Sums over rows.
-    pub terminals: Vec<(NodeId, Terminal)>,
+    /// Sums over rows, and the elements of each per group.
+    pub terminals: Vec<(NodeId, usize)>,
     /// Stacked outputs: nodes that will be in memory once the group has run.
     pub pending: Vec<(NodeId, ValueId)>,
     /// Rough number of operations per row.
@@ -87,10 +91,11 @@ pub struct Unfit;
 /// The result of adding a node: it fits, or is [`Unfit`].
 pub type Fit<T> = Result<T, Unfit>;
 
-impl Builder {
+impl<'a, O: From<Product>> Builder<'a, O> {
     /// An empty group.
-    pub fn new(domain: Domain) -> Builder {
+    pub fn new(scope: Scope<'a>, domain: Domain) -> Self {
         Builder {
+            scope,
             domain,
             sizes: Vec::new(),
             code: Vec::new(),
@@ -122,7 +127,7 @@ impl Builder {
 
     /// Forget what came after `mark`; `nodes` are those that were tried.
     #[inline(never)]
-    pub fn rollback(&mut self, low: &mut Lowering<'_>, mark: Mark, nodes: &[NodeId]) {
+    pub fn rollback(&mut self, values: &mut dyn Values, mark: Mark, nodes: &[NodeId]) {
         let registers = self.sizes.len() > mark.sizes;
         self.sizes.truncate(mark.sizes);
         self.code.truncate(mark.code);
@@ -130,7 +135,7 @@ impl Builder {
         self.terminals.truncate(mark.terminals);
         (self.work, self.deepest) = (mark.work, mark.deepest);
         for (_, value) in self.pending.drain(mark.pending..) {
-            low.release(value);
+            values.release(value);
         }
         for n in nodes {
             self.map.remove(n);
@@ -157,47 +162,52 @@ impl Builder {
     }
 
     /// Memory for a stacked output.
-    pub fn pend(&mut self, low: &mut Lowering<'_>, id: NodeId) -> ValueId {
-        let value = low.reserve(low.graph.nodes[id as usize].len());
+    pub fn pend(&mut self, values: &mut dyn Values, id: NodeId) -> ValueId {
+        let value = values.reserve(self.scope.graph.nodes[id as usize].len());
         self.pending.push((id, value));
         value
     }
 
-    /// Most inner elements of a node. Few rows fill few lanes, and long ones no cache: another domain suits such a node
-    /// better. Where rows are the stacked seeds, there mostly is one, of the rows of each seed.
+    /// Most inner elements of a node that stays on the chip.
     pub fn widest(&self) -> usize {
+        self.limit(self.scope.budget.widest)
+    }
+
+    /// A limit on inner elements. Few rows fill few lanes, and long ones no cache: another domain suits a longer node
+    /// better. Where rows are the stacked seeds, there mostly is one, of the rows of each seed.
+    fn limit(&self, most: usize) -> usize {
         match self.domain.rows() {
-            16.. if !self.domain.merged => 4096,
-            _ if self.domain.lead.len() < 2 => 16,
-            _ => 256,
+            16.. if !self.domain.merged => most,
+            _ if self.domain.lead.len() < 2 => most.min(16),
+            _ => most.min(256),
         }
     }
 
     /// Add one node.
     #[inline(never)]
-    pub fn node(&mut self, low: &mut Lowering<'_>, id: NodeId) -> Fit<()> {
-        let graph = low.graph;
+    pub fn node(&mut self, values: &mut dyn Values, id: NodeId) -> Fit<()> {
+        let graph = self.scope.graph;
         let node = &graph.nodes[id as usize];
         let (lead, m) = self.shape_of(&node.shape).ok_or(Unfit)?;
-        if m > self.widest() {
+        let is_sum = lead != Lead::Rows && self.depth == 0;
+        if m > if is_sum { self.limit(self.scope.budget.largest_sum) } else { self.widest() } {
             return Err(Unfit);
         }
-        let uniform = lead != Lead::Rows;
         match &node.op {
-            Op::Sum { axis } | Op::ReduceMax { axis } => return self.reduce(low, id, *axis),
-            Op::MatMul { ta, tb } => return self.matmul(low, id, *ta, *tb),
+            Op::Sum { axis } | Op::ReduceMax { axis } => return self.reduce(values, id, *axis),
+            Op::MatMul { ta, tb } => return self.matmul(values, id, *ta, *tb),
             Op::Scan(_) | Op::Call(_) | Op::Store => return Err(Unfit),
             _ => {}
         }
-        if uniform && self.depth == 0 {
+        if is_sum {
             return Err(Unfit);
         }
         self.count(m);
         let operands: Vec<Opnd> = match node.op {
             Op::Gather => Vec::new(),
-            _ => node.src.iter().map(|s| self.operand(low, *s)).collect::<Fit<_>>()?,
+            _ => node.src.iter().map(|s| self.operand(values, *s)).collect::<Fit<_>>()?,
         };
-        let src_dtype = node.src.first().map_or(node.dtype, |s| low.graph.nodes[*s as usize].dtype);
+        let dtype = node.src.first().map_or(node.dtype, |s| graph.nodes[*s as usize].dtype);
         if let Op::Threefry { word } = node.op {
             let reg = self.threefry(&operands, m, word);
             self.place(id, reg, lead);
@@ -206,23 +216,21 @@ impl Builder {
         let mut op = operands.into_iter();
         let mut next = || op.next().ok_or(Unfit);
         let dst = match &node.op {
-            Op::Unary(u) => match ops::unary(*u, src_dtype) {
-                Some(op) => {
-                    let a = next()?;
-                    let dst = self.reg(m);
-                    self.code.push(Instr::Unary { op, dst, a });
-                    dst
-                }
-                // The same bits under another type: no work, but the operand may be strided.
-                None => {
-                    let a = next()?;
-                    self.dense(a, m)
-                }
-            },
-            Op::Binary(b) => {
-                let (a, b2) = (next()?, next()?);
+            // The same bits under another type: no work, but the operand may be strided.
+            Op::Unary(u) if u.keeps_bits(dtype) => {
+                let a = next()?;
+                self.dense(a, m)
+            }
+            Op::Unary(op) => {
+                let a = next()?;
                 let dst = self.reg(m);
-                self.code.push(Instr::Binary { op: ops::binary(*b, src_dtype), dst, a, b: b2 });
+                self.code.push(Instr::Unary { op: *op, dtype, dst, a });
+                dst
+            }
+            Op::Binary(op) => {
+                let (a, b) = (next()?, next()?);
+                let dst = self.reg(m);
+                self.code.push(Instr::Binary { op: *op, dtype, dst, a, b });
                 dst
             }
             Op::Select => {
@@ -239,7 +247,7 @@ impl Builder {
                 dst
             }
             Op::Pad { axis, lo, .. } => {
-                let own = &low.graph.nodes[node.src[0] as usize].shape;
+                let own = &graph.nodes[node.src[0] as usize].shape;
                 let to = self.blocks(own, &node.shape, *axis, *lo).ok_or(Unfit)?;
                 let a = next()?;
                 let dst = self.reg(m);
@@ -250,7 +258,7 @@ impl Builder {
                 let mut parts = Vec::new();
                 let mut lo = 0;
                 for s in &node.src {
-                    let own = low.graph.nodes[*s as usize].shape.clone();
+                    let own = graph.nodes[*s as usize].shape.clone();
                     let to = self.blocks(&own, &node.shape, *axis, lo).ok_or(Unfit)?;
                     parts.push((next()?, to));
                     lo += own[*axis];
@@ -259,7 +267,7 @@ impl Builder {
                 self.code.push(Instr::Assemble { dst, parts, zero: false });
                 dst
             }
-            Op::Gather => self.gather(low, &node.src, m)?,
+            Op::Gather => self.gather(values, &node.src, m)?,
             _ => return Err(Unfit),
         };
         self.place(id, dst, lead);
@@ -309,21 +317,21 @@ impl Builder {
 
     /// An operand of an elementwise instruction.
     #[inline(never)]
-    pub fn operand(&mut self, low: &mut Lowering<'_>, id: NodeId) -> Fit<Opnd> {
-        if let Some(c) = low.constant(id) {
+    pub fn operand(&mut self, values: &mut dyn Values, id: NodeId) -> Fit<Opnd> {
+        let graph = self.scope.graph;
+        if let Some(c) = constant(graph, id) {
             return Ok(Opnd::Const(c));
         }
-        let graph = low.graph;
         let shape = &graph.nodes[id as usize].shape;
         let (lead, _) = self.shape_of(shape).ok_or(Unfit)?;
-        let at = self.access_of(low, id)?;
+        let at = self.access_of(values, id)?;
         let (group, row, inner_shape, inner_strides) = self.split(shape, &at.strides, lead)?;
         if !Table::fits(&inner_shape, &inner_strides, at.offset) {
             return Err(Unfit);
         }
         let table = |offset: usize| Table::new(&inner_shape, &inner_strides, offset);
         if let Some(loc) = self.map.get(&at.root).copied() {
-            let root = &low.graph.nodes[at.root as usize];
+            let root = &graph.nodes[at.root as usize];
             return match loc {
                 Loc::Terminal => Err(Unfit),
                 Loc::Row(reg) => {
@@ -351,7 +359,7 @@ impl Builder {
             time[depth - 1] = stacked.strides[0];
             (stacked.value, stacked.offset + at.offset)
         } else {
-            (low.external(at.root).ok_or(Unfit)?, at.offset)
+            (values.external(at.root).ok_or(Unfit)?, at.offset)
         };
         let mem = self.mem((value, offset), [group, row], time, table(0));
         if mem.row == 0 && mem.per == 0 && mem.time.iter().all(|t| *t == 0) {
@@ -364,27 +372,27 @@ impl Builder {
 
     /// Access to a node through its views, where those of parameters are those of their whole in memory.
     #[inline(never)]
-    pub fn access_of(&self, low: &mut Lowering<'_>, id: NodeId) -> Fit<Access> {
+    pub fn access_of(&self, values: &mut dyn Values, id: NodeId) -> Fit<Access> {
         loop {
             let known = |n: NodeId| {
                 if self.map.contains_key(&n) {
-                    return Some(Access::whole(n, &low.graph.nodes[n as usize].shape));
+                    return Some(Access::whole(n, &self.scope.graph.nodes[n as usize].shape));
                 }
                 if let Some((stacked, _)) = self.stacked.get(&n) {
                     return Some(Access { root: n, offset: 0, strides: stacked.strides[1..].to_vec() });
                 }
-                low.known(n)
+                values.known(n)
             };
-            match access(low.graph, id, &known) {
+            match access(self.scope.graph, id, &known) {
                 Ok(a) => return Ok(a),
                 Err(_) if self.depth > 0 => return Err(Unfit),
                 // Only values in memory can be copied into another layout.
                 Err(src) => {
-                    let inner = self.access_of(low, src)?;
+                    let inner = self.access_of(values, src)?;
                     if self.map.contains_key(&inner.root) {
                         return Err(Unfit);
                     }
-                    low.copy(src).map_err(|_| Unfit)?;
+                    values.copy(src).map_err(|_| Unfit)?;
                 }
             }
         }

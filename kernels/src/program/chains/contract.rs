@@ -1,26 +1,27 @@
-//! Sums, products and gathers in tiles.
+//! Sums, products and gathers in chains.
 
-use super::super::lowering::Lowering;
 use super::build::{Builder, Fit, Loc, Unfit};
-use super::{Dense, Instr, Mem, Reg, Table, Terminal};
-use crate::backend::cpu::values::ValueId;
+use super::instr::{Instr, Mem, Product, Reg};
+use super::table::Table;
+use super::values::{ValueId, Values};
 use crate::tensor::{DType, NodeId, Op};
 
-/// Most elements of a matrix that each row has of its own: it stays in the first-level cache beside the rows. Rows of
-/// larger ones rather have a tile to themselves, where the elements are the same for all.
+/// Most elements of a matrix that each row has of its own: it stays in the fastest memory beside the rows. Rows of
+/// larger ones are rather left apart, where the elements are the same for all.
 const OWN_MATRIX: usize = 64;
 /// Most elements of such a matrix where a step of a row takes so long that unused lanes cost more than loads.
 const OWN_MATRIX_OF_LONG_STEPS: usize = 1024;
 
-impl Builder {
-    pub(super) fn reduce(&mut self, low: &mut Lowering<'_>, id: NodeId, axis: usize) -> Fit<()> {
-        let node = low.graph.nodes[id as usize].clone();
-        let own = low.graph.nodes[node.src[0] as usize].clone();
+impl<O: From<Product>> Builder<'_, O> {
+    pub(super) fn reduce(&mut self, values: &mut dyn Values, id: NodeId, axis: usize) -> Fit<()> {
+        let graph = self.scope.graph;
+        let node = &graph.nodes[id as usize];
+        let own = &graph.nodes[node.src[0] as usize];
         let p = self.domain.lead.len();
         if self.domain.flat || self.domain.inner(&own.shape).is_none() {
             return Err(Unfit);
         }
-        let a = self.operand(low, node.src[0])?;
+        let a = self.operand(values, node.src[0])?;
         let m: usize = own.shape[p..].iter().product();
         self.count(m);
         if axis + 1 == p {
@@ -31,8 +32,7 @@ impl Builder {
             let src = self.dense(a, m);
             let terminal = self.terminals.len();
             self.code.push(Instr::RowSum { terminal, src });
-            self.terminals
-                .push((id, Terminal { dst: usize::MAX, offset: 0, group: m, size: m, lanes: 16, turned: false }));
+            self.terminals.push((id, m));
             self.map.insert(id, Loc::Terminal);
             return Ok(());
         }
@@ -52,25 +52,26 @@ impl Builder {
         Ok(())
     }
 
-    pub(super) fn matmul(&mut self, low: &mut Lowering<'_>, id: NodeId, ta: bool, tb: bool) -> Fit<()> {
-        let node = low.graph.nodes[id as usize].clone();
+    pub(super) fn matmul(&mut self, values: &mut dyn Values, id: NodeId, ta: bool, tb: bool) -> Fit<()> {
+        let graph = self.scope.graph;
+        let node = &graph.nodes[id as usize];
         let p = self.domain.lead.len();
         let rank = node.shape.len();
-        let shape = |i: usize| low.graph.nodes[node.src[i] as usize].shape.clone();
+        let shape = |i: usize| &graph.nodes[node.src[i] as usize].shape;
         let (sa, sb) = (shape(0), shape(1));
         if self.domain.flat || rank != p + 1 {
             return Err(Unfit);
         }
         if !ta && sa[..p] == self.domain.lead[..] && node.shape[..p] == self.domain.lead[..] {
             let (k, n) = (sa[p], node.shape[p]);
-            let a = self.operand(low, node.src[0])?;
-            let (w, group, strides) = self.matrix(low, node.src[1])?;
+            let a = self.operand(values, node.src[0])?;
+            let (w, group, strides) = self.matrix(values, node.src[1])?;
             let [ks, ns] = if tb { [strides[1], strides[0]] } else { strides };
             let a = self.run_of(a, k);
             let dst = self.reg(n);
             self.count(k * n);
             if self.domain.merged && group != 0 {
-                let most = if low.calls_loop { OWN_MATRIX_OF_LONG_STEPS } else { OWN_MATRIX };
+                let most = if self.scope.units.calls_loop { OWN_MATRIX_OF_LONG_STEPS } else { OWN_MATRIX };
                 if k * n > most || !Table::fits(&[k, n], &[ks, ns], 0) {
                     return Err(Unfit);
                 }
@@ -79,9 +80,7 @@ impl Builder {
                 self.code.push(Instr::RowProduct { dst, a, w, sizes: [k, n] });
             } else {
                 let w = self.mem(w, [group, 0], vec![0; self.depth], Table::Dense { start: 0, len: 1 });
-                let (strides, after, inner) = ([ks, ns, k, n], Vec::new(), Vec::new());
-                let product = Dense { dst, a, w, strides, bias: None, after, part: n.max(1), inner };
-                self.code.push(Instr::Dense(Box::new(product)));
+                self.code.push(Instr::Own(Product { dst, a, w, strides: [ks, ns, k, n] }.into()));
             }
             self.map.insert(id, Loc::Row(dst));
             return Ok(());
@@ -89,17 +88,14 @@ impl Builder {
         let apart = self.depth == 0 && !self.domain.merged;
         if ta && !tb && apart && sa[..p] == self.domain.lead[..] && sb[..p] == self.domain.lead[..] {
             let (k, n) = (sa[p], sb[p]);
-            let a = self.operand(low, node.src[0])?;
-            let b = self.operand(low, node.src[1])?;
+            let a = self.operand(values, node.src[0])?;
+            let b = self.operand(values, node.src[1])?;
             let a = self.run_of(a, k);
             let b = self.run_of(b, n);
             let terminal = self.terminals.len();
             self.count(k * n);
             self.code.push(Instr::RowOuter { terminal, a: (a.0, a.1, k), b: (b.0, b.1, n) });
-            self.terminals.push((
-                id,
-                Terminal { dst: usize::MAX, offset: 0, group: k * n, size: k * n, lanes: 1, turned: false },
-            ));
+            self.terminals.push((id, k * n));
             self.map.insert(id, Loc::Terminal);
             return Ok(());
         }
@@ -107,33 +103,34 @@ impl Builder {
     }
 
     /// A matrix per group in memory: its first element, the distance of groups and those of its two axes.
-    fn matrix(&mut self, low: &mut Lowering<'_>, id: NodeId) -> Fit<((ValueId, usize), usize, [usize; 2])> {
-        let at = self.access_of(low, id)?;
+    fn matrix(&mut self, values: &mut dyn Values, id: NodeId) -> Fit<((ValueId, usize), usize, [usize; 2])> {
+        let at = self.access_of(values, id)?;
         if self.map.contains_key(&at.root) || self.stacked.contains_key(&at.root) {
             return Err(Unfit);
         }
-        let shape = low.graph.nodes[id as usize].shape.clone();
-        let value = low.external(at.root).ok_or(Unfit)?;
+        let shape = &self.scope.graph.nodes[id as usize].shape;
+        let value = values.external(at.root).ok_or(Unfit)?;
         let rank = shape.len();
         let group = if rank == 3 && shape[0] > 1 { at.strides[0] } else { 0 };
         Ok(((value, at.offset), group, [at.strides[rank - 2], at.strides[rank - 1]]))
     }
 
-    /// Rows of a table in memory, chosen by an index per row of the tile.
-    pub(super) fn gather(&mut self, low: &mut Lowering<'_>, src: &[NodeId], m: usize) -> Fit<Reg> {
+    /// Rows of a table in memory, chosen by an index per row.
+    pub(super) fn gather(&mut self, values: &mut dyn Values, src: &[NodeId], m: usize) -> Fit<Reg> {
         let p = self.domain.lead.len();
-        let shape = |i: usize| low.graph.nodes[src[i] as usize].shape.clone();
+        let graph = self.scope.graph;
+        let shape = |i: usize| &graph.nodes[src[i] as usize].shape;
         let (table_shape, index_shape) = (shape(0), shape(1));
         // The index has one entry per row: its last axis is that of the rows.
-        if self.domain.flat || index_shape != self.domain.lead {
+        if self.domain.flat || *index_shape != self.domain.lead {
             return Err(Unfit);
         }
-        let at = self.access_of(low, src[0])?;
+        let at = self.access_of(values, src[0])?;
         if self.map.contains_key(&at.root) || self.stacked.contains_key(&at.root) {
             return Err(Unfit);
         }
-        let index = self.operand(low, src[1])?;
-        let value = low.external(at.root).ok_or(Unfit)?;
+        let index = self.operand(values, src[1])?;
+        let value = values.external(at.root).ok_or(Unfit)?;
         let group = if p == 2 && table_shape[0] > 1 { at.strides[0] } else { 0 };
         if !Table::fits(&table_shape[p..], &at.strides[p..], 0) {
             return Err(Unfit);

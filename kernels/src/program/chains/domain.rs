@@ -1,16 +1,16 @@
-//! The rows that a tile runs over.
+//! The rows that a chain acts on.
 
 /// Rows of a group from which on a few unused lanes cost less than loads of what differs from group to group.
 const FEW: usize = 64;
 
-/// The rows that a tile runs over: leading axes of its nodes.
+/// The rows that a chain acts on: leading axes of its nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Domain {
     /// Leading axes: `[rows]` or `[groups, rows]`; of a flat domain, the whole shape.
     pub lead: Vec<usize>,
     /// The rows are all elements of tensors of this one shape.
     pub flat: bool,
-    /// Rows of several groups share a tile: there are too few in one to fill the lanes.
+    /// Rows of several groups are taken together: there are too few in one to fill the lanes.
     pub merged: bool,
 }
 
@@ -25,14 +25,14 @@ impl Domain {
         if self.flat { self.lead.iter().product() } else { self.lead.last().copied().unwrap_or(1) }
     }
 
-    /// A copy that puts several groups into a tile, where the rows of one group leave lanes unused; else none.
+    /// A copy that takes several groups together, where the rows of one group leave lanes unused; else none.
     pub fn merge(&self) -> Option<Domain> {
         let [groups, rows] = self.lead[..] else { return None };
         let few = rows < FEW && !rows.is_multiple_of(16);
         (few && groups > 1 && !self.flat && !self.merged).then(|| Domain { merged: true, ..self.clone() })
     }
 
-    /// Groups whose rows never share a tile, and rows of each.
+    /// Groups whose rows are never taken together, and rows of each.
     pub fn apart(&self) -> [usize; 2] {
         if self.merged { [1, self.groups() * self.rows()] } else { [self.groups(), self.rows()] }
     }

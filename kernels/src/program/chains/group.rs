@@ -4,79 +4,82 @@ use std::collections::VecDeque;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::super::lowering::Lowering;
-use super::super::steps::LoweredStep;
 use super::build::{Builder, Loc};
+use super::chain::Chain;
 use super::domain::{Domain, Lead};
-use super::registers::assign;
-use super::{Instr, Major, Opnd, Table, Terminal, Tile};
-use crate::program::chains::Unit;
+use super::instr::{Instr, Opnd, Product};
+use super::scope::Scope;
+use super::table::Table;
+use super::unit::Unit;
+use super::values::Values;
 use crate::program::is_view;
-use crate::tensor::{NodeId, Op};
-
-/// Results of a product that are computed before what follows is done with them: 12 KiB, a fraction of a first-level
-/// cache.
-const PART: usize = 24 * 128;
+use crate::tensor::{Graph, NodeId, Op};
 
 /// The kernels that run next, and how.
-pub enum Formed {
-    /// The kernels run as one group, which is compiled.
-    Group(Vec<usize>),
-    /// The kernel is not for tiles.
+#[derive(Debug)]
+pub enum Formed<O> {
+    /// The kernels that run as one chain.
+    Group(Chain<O>, Vec<usize>),
+    /// The kernel is not for chains.
     Alone(usize),
 }
 
-/// Compile a group that starts with kernel `first` of `kernels`, or, if `others_first`, with a kernel that should run
-/// before it.
+/// Form a chain that starts with kernel `first` or, if `others_first`, with a kernel that should run before it.
 ///
 /// Kernels that do not fit are left for later if what follows does not need them. So are kernels of the same rows that
-/// only a later group needs: their rows would have to be written to memory and read again.
-pub fn form(low: &mut Lowering<'_>, kernels: &[Unit], done: &[bool], first: usize, others_first: bool) -> Formed {
-    if low.updates.contains_key(&first) {
+/// only a later chain needs: their rows would have to be written to memory and read again.
+pub fn form<O: Clone + From<Product>>(
+    values: &mut dyn Values,
+    scope: &Scope<'_>,
+    done: &[bool],
+    first: usize,
+    others_first: bool,
+) -> Formed<O> {
+    let kernels = scope.kernels;
+    if kernels[first].alone {
         return Formed::Alone(first);
     }
-    let mut best: Option<(f64, Builder, Vec<usize>)> = None;
-    let mut domains = VecDeque::from(candidates(low, &kernels[first]));
-    // The work of the group whose rows have tiles of their own.
+    let mut best: Option<(f64, Builder<'_, O>, Vec<usize>)> = None;
+    let mut domains = VecDeque::from(candidates(scope.graph, &kernels[first]));
+    // The work of the group whose rows are not taken together with others.
     let mut apart = 0;
     while let Some(domain) = domains.pop_front() {
-        let (builder, taken) = gather(low, kernels, done, first, domain);
+        let (builder, taken) = gather(values, scope, done, first, domain);
         let [_, rows] = builder.domain.apart();
         let nodes: usize = taken.iter().map(|k| kernels[*k].nodes.len()).sum();
         let score = nodes as f64 * rows as f64 / rows.next_multiple_of(16) as f64;
-        // Groups share tiles for the sake of loops, and only if what is left to do outside of these is little.
+        // Groups are taken together for the sake of loops, and only if what is left to do outside of these is little.
         let suits = !builder.domain.merged || builder.work >= apart / 10 * 9;
-        if let Some(merged) = builder.domain.merge().filter(|_| builder.deepest > 0) {
+        if let Some(merged) = builder.domain.merge().filter(|_| scope.budget.merged && builder.deepest > 0) {
             apart = builder.work;
             domains.push_front(merged);
         }
         if suits && taken.first() == Some(&first) && best.as_ref().is_none_or(|b| score > b.0) {
             if let Some((_, loser, _)) = best.replace((score, builder, taken)) {
-                discard(low, loser);
+                discard(values, loser);
             }
         } else {
-            discard(low, builder);
+            discard(values, builder);
         }
     }
     let Some((_, mut builder, mut taken)) = best else { return Formed::Alone(first) };
     loop {
-        match phase(low, &builder, kernels, done, &taken, others_first) {
+        match phase(values, &builder, done, &taken, others_first) {
             NextPart::Whole => break,
             NextPart::Part(needed) => {
                 let domain = builder.domain.clone();
-                discard(low, builder);
+                discard(values, builder);
                 let wanted: Vec<bool> = (0..kernels.len()).map(|k| done[k] || !needed.contains(&k)).collect();
                 let start = needed.iter().copied().min().unwrap_or(first);
-                (builder, taken) = gather(low, kernels, &wanted, start, domain);
+                (builder, taken) = gather(values, scope, &wanted, start, domain);
             }
             NextPart::After(kernel) => {
-                discard(low, builder);
-                return form(low, kernels, done, kernel, false);
+                discard(values, builder);
+                return form(values, scope, done, kernel, false);
             }
         }
     }
-    commit(low, builder, kernels, &taken);
-    Formed::Group(taken)
+    Formed::Group(commit(values, builder, &taken), taken)
 }
 
 /// The part of a group that should run next.
@@ -92,15 +95,14 @@ enum NextPart {
 /// Decides which part of a group runs next: it looks for later kernels that read rows of this group, and for what those
 /// wait.
 #[inline(never)]
-fn phase(
-    low: &Lowering<'_>,
-    builder: &Builder,
-    kernels: &[Unit],
+fn phase<O: From<Product>>(
+    values: &dyn Values,
+    builder: &Builder<'_, O>,
     done: &[bool],
     taken: &[usize],
     others_first: bool,
 ) -> NextPart {
-    let graph = low.graph;
+    let Scope { graph, kernels, .. } = builder.scope;
     let members: FxHashSet<usize> = taken.iter().copied().collect();
     let mut owner: FxHashMap<NodeId, usize> = FxHashMap::default();
     for (k, kernel) in kernels.iter().enumerate().filter(|(k, _)| !done[*k]) {
@@ -135,7 +137,7 @@ fn phase(
     let mut seen: FxHashSet<NodeId> = FxHashSet::default();
     let (mut sums, mut waiting): (Vec<NodeId>, Vec<NodeId>) = (Vec::new(), Vec::new());
     while let Some(id) = stack.pop() {
-        if !seen.insert(id) || low.is_kept(id) {
+        if !seen.insert(id) || values.is_kept(id) {
             continue;
         }
         match builder.map.get(&id) {
@@ -153,13 +155,13 @@ fn phase(
     // An optimiser's step has several results, and waits for all that the last one needs.
     for id in &mut waiting {
         let k = owner[&*id];
-        if low.updates.contains_key(&k) {
+        if kernels[k].alone {
             *id = kernels[k].nodes.iter().copied().max().unwrap_or(*id);
         }
     }
     waiting.sort_unstable();
     for id in waiting {
-        if others_first && !depends(low, &builder.map, id, &mut memo) {
+        if others_first && !depends(values, graph, &builder.map, id, &mut memo) {
             return NextPart::After(owner[&id]);
         }
     }
@@ -167,7 +169,7 @@ fn phase(
     let mut needed: FxHashSet<usize> = FxHashSet::default();
     let mut seen: FxHashSet<NodeId> = FxHashSet::default();
     while let Some(id) = sums.pop() {
-        if !seen.insert(id) || low.is_kept(id) {
+        if !seen.insert(id) || values.is_kept(id) {
             continue;
         }
         if let Some(k) = owner.get(&id).filter(|k| members.contains(k)) {
@@ -180,29 +182,34 @@ fn phase(
 
 /// Tells whether a node needs any value of a group.
 #[inline(never)]
-fn depends(low: &Lowering<'_>, group: &FxHashMap<NodeId, Loc>, id: NodeId, memo: &mut FxHashMap<NodeId, bool>) -> bool {
+fn depends(
+    values: &dyn Values,
+    graph: &Graph,
+    group: &FxHashMap<NodeId, Loc>,
+    id: NodeId,
+    memo: &mut FxHashMap<NodeId, bool>,
+) -> bool {
     if group.contains_key(&id) {
         return true;
     }
-    if low.is_kept(id) {
+    if values.is_kept(id) {
         return false;
     }
     if let Some(known) = memo.get(&id) {
         return *known;
     }
     memo.insert(id, false);
-    let found = low.graph.nodes[id as usize].src.iter().any(|s| depends(low, group, *s, memo));
+    let found = graph.nodes[id as usize].src.iter().any(|s| depends(values, graph, group, *s, memo));
     memo.insert(id, found);
     found
 }
 
-fn discard(low: &mut Lowering<'_>, builder: Builder) {
-    builder.pending.into_iter().for_each(|(_, value)| low.release(value));
+fn discard<O>(values: &mut dyn Values, builder: Builder<'_, O>) {
+    builder.pending.into_iter().for_each(|(_, value)| values.release(value));
 }
 
 #[inline(never)]
-fn candidates(low: &Lowering<'_>, kernel: &Unit) -> Vec<Domain> {
-    let graph = low.graph;
+fn candidates(graph: &Graph, kernel: &Unit) -> Vec<Domain> {
     let Some(&id) = kernel.nodes.iter().find(|n| !matches!(graph.nodes[**n as usize].op, Op::Out(_))) else {
         return Vec::new();
     };
@@ -237,24 +244,24 @@ fn candidates(low: &Lowering<'_>, kernel: &Unit) -> Vec<Domain> {
 }
 
 #[inline(never)]
-fn gather(
-    low: &mut Lowering<'_>,
-    kernels: &[Unit],
+fn gather<'a, O: Clone + From<Product>>(
+    values: &mut dyn Values,
+    scope: &Scope<'a>,
     done: &[bool],
     first: usize,
     domain: Domain,
-) -> (Builder, Vec<usize>) {
-    let mut builder = Builder::new(domain);
+) -> (Builder<'a, O>, Vec<usize>) {
+    let mut builder = Builder::new(*scope, domain);
     let mut taken = Vec::new();
-    for (k, kernel) in kernels.iter().enumerate().skip(first) {
-        if done[k] || kernel.nodes.is_empty() || low.updates.contains_key(&k) {
+    for (k, kernel) in scope.kernels.iter().enumerate().skip(first) {
+        if done[k] || kernel.nodes.is_empty() || kernel.alone {
             continue;
         }
         let mark = builder.mark();
-        match builder.kernel(low, &kernel.nodes) {
+        match builder.kernel(values, &kernel.nodes) {
             Ok(()) => taken.push(k),
             Err(_) => {
-                builder.rollback(low, mark, &kernel.nodes);
+                builder.rollback(values, mark, &kernel.nodes);
                 if taken.is_empty() {
                     break;
                 }
@@ -264,67 +271,35 @@ fn gather(
     (builder, taken)
 }
 
+/// Writes to memory what others read of a group.
 #[inline(never)]
-fn commit(low: &mut Lowering<'_>, mut builder: Builder, kernels: &[Unit], taken: &[usize]) {
+fn commit<O: From<Product>>(values: &mut dyn Values, mut builder: Builder<'_, O>, taken: &[usize]) -> Chain<O> {
     let members: FxHashSet<usize> = taken.iter().copied().collect();
-    let mut nodes: Vec<NodeId> = taken.iter().flat_map(|k| kernels[*k].nodes.iter().copied()).collect();
+    let mut nodes: Vec<NodeId> = taken.iter().flat_map(|k| builder.scope.kernels[*k].nodes.iter().copied()).collect();
     nodes.sort_unstable();
     nodes.dedup();
     let (rows, groups) = (builder.domain.rows(), builder.domain.groups());
     let apart = builder.domain.apart();
     for (id, value) in std::mem::take(&mut builder.pending) {
-        low.register(id, value);
+        values.register(id, value);
     }
     for id in nodes {
         let Some(Loc::Row(reg)) = builder.map.get(&id).copied() else { continue };
-        if low.used_outside(id, &members) {
+        if values.used_outside(id, &members) {
             let m = builder.sizes[reg];
-            let value = low.reserve(groups * rows * m);
-            low.register(id, value);
+            let value = values.reserve(groups * rows * m);
+            values.register(id, value);
             let table = Table::Dense { start: 0, len: m };
             let dst = builder.mem((value, 0), [rows * m, m], Vec::new(), table.clone());
             builder.code.push(Instr::Store { src: Opnd::Reg(reg, table), dst });
         }
     }
-    for (id, terminal) in &mut builder.terminals {
-        terminal.dst = low.reserve(groups * terminal.size);
-        low.register(*id, terminal.dst);
-    }
-    let mut terminals: Vec<Terminal> = builder.terminals.into_iter().map(|t| t.1).collect();
-    let [groups, rows] = apart;
-    // A tile for each thread, if they share rows and not groups.
-    let share = if groups == 1 { rows.div_ceil(low.threads) } else { rows }.next_multiple_of(16);
-    let mut code = super::fuse::fuse(builder.code, &mut builder.sizes, PART / share.min(128));
-    let majors = super::majors::choose(&mut code, &mut builder.sizes);
-    for instr in &code {
-        if let Instr::RowSum { terminal, src } = instr {
-            terminals[*terminal].turned = majors[*src] == Major::Rows;
-        }
-    }
-    let (registers, blocks) = assign(&code, &builder.sizes);
-    let widest = registers.iter().map(|r| r.1).max().unwrap_or(1);
-    let cap = match widest {
-        0..=1 => 1024,
-        2..=4 => 256,
-        _ => 128,
+    let mut sum = |(id, size): (NodeId, usize)| {
+        let value = values.reserve(groups * size);
+        values.register(id, value);
+        (value, size)
     };
-    // At most this much scratch: the second-level cache is shared with the data.
-    let room = ((1 << 16) / blocks.max(1) / 16 * 16).max(16);
-    // Single values have no products whose tiles had better be wide: the first-level cache is what counts.
-    let room = if widest == 1 { ((1 << 13) / blocks.max(1) / 16 * 16).clamp(128, 1024) } else { room };
-    let lanes = share.min(cap).min(room.max(if widest > 16 { 128 } else { 16 }));
-    low.step(LoweredStep::Tile(Box::new(Tile {
-        groups,
-        rows,
-        lanes,
-        registers,
-        majors,
-        blocks,
-        code,
-        terminals,
-        squares: Vec::new(),
-        work: builder.work,
-        depth: builder.deepest,
-        linked: std::sync::OnceLock::new(),
-    })));
+    let terminals = builder.terminals.into_iter().map(&mut sum).collect();
+    let ([groups, rows], sizes) = (apart, builder.sizes);
+    Chain { groups, rows, sizes, code: builder.code, terminals, work: builder.work, depth: builder.deepest }
 }
