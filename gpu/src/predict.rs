@@ -140,8 +140,8 @@ mod tests {
 
     /// Iterations that were measured on an H100 (docs/benchmarks/gpu.md), in milliseconds, and what they did then:
     /// dispatches, iterations of rollouts, steps of scans, iterations of products, of tiles and of sums, as
-    /// `quickstudy bench training --device gpu --predict --json` counted at eight buffers per kernel. Products of
-    /// rollouts were loops.
+    /// `quickstudy bench training --device gpu --predict --json` counted at eight buffers per kernel. Each kernel
+    /// had a dispatch of its own, and products of rollouts were loops.
     const MEASURED: [(f64, [usize; 6]); 6] = [
         (35.70, [677, 595_200, 256, 10_484, 516, 502]),
         (19.52, [677, 148_800, 64, 35_060, 1284, 1401]),

@@ -6,12 +6,13 @@ use quickstudy_core::env;
 use quickstudy_gpu::predict::{Card, kernels};
 use quickstudy_gpu::work::{Cost, Work};
 use quickstudy_gpu::{KernelLimits, dispatches};
+use quickstudy_tests::gpu::plan;
 
 #[test]
 fn the_kernels_of_a_plan_are_named_and_counted() {
     let env = env::builtin("cartpole").unwrap();
     let config = PpoConfig { sampling: Sampling { envs: 4, ..Sampling::default() }, ..PpoConfig::default() };
-    let plan = Training::plan(&Ppo::new(&config, env.spec()).unwrap(), &env, 1).unwrap();
+    let plan = plan(Training::trace(&Ppo::new(&config, env.spec()).unwrap(), &env, 1).unwrap());
     let limits = KernelLimits::default();
     let found = kernels(&plan, limits).unwrap();
     let mut all = Work::default();
