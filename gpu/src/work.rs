@@ -60,7 +60,7 @@ impl Cost {
 pub struct Work([u64; Cost::ALL.len()]);
 
 impl Work {
-    /// So much more of a cost.
+    /// This work with more of a cost.
     #[must_use]
     pub fn with(mut self, cost: Cost, more: usize) -> Work {
         self.0[cost as usize] += more as u64;

@@ -6,9 +6,12 @@ use quickstudy_kernels::Result;
 use quickstudy_kernels::tensor::op::Scan;
 use quickstudy_kernels::tensor::{NodeId, Op};
 
+use super::Compiler;
 use super::bind::{Bindings, Frame, root};
+use super::compiled::Step;
+use super::dispatch::Dispatch;
+use super::number::Number;
 use super::spot::{Home, Key, Spot, fault};
-use super::{Compiler, Number, Step};
 use crate::plan::{Kernel, KernelSchedule, Place};
 use crate::wgsl::{self, Leaf, RowLoop};
 
@@ -210,7 +213,7 @@ impl Compiler<'_> {
             };
             moved += times * graph.nodes[*out as usize].len();
         }
-        self.compiled.dispatches.push(super::Dispatch::new(loop_body, &homes, moved, vec![node]));
+        self.compiled.dispatches.push(Dispatch::new(loop_body, &homes, moved, vec![node]));
         let run = Step::Run(self.compiled.dispatches.len() - 1);
         self.compiled.longest = self.compiled.longest.max(parts);
         let step =

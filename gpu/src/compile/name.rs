@@ -2,7 +2,7 @@
 
 use quickstudy_kernels::tensor::{Graph, NodeId, Op};
 
-use super::Dispatch;
+use super::dispatch::Dispatch;
 use crate::plan::Plan;
 
 impl Dispatch {

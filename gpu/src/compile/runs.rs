@@ -3,7 +3,9 @@
 //! A dispatch that waits for the one before costs a device some microseconds, in which one workgroup computes thousands
 //! of numbers. So a run pays even where its kernels could have used another workgroup.
 
-use super::{Compiled, Dispatch, Home, Step};
+use super::compiled::{Compiled, Step};
+use super::dispatch::Dispatch;
+use super::spot::Home;
 use crate::limits::KernelLimits;
 use crate::wgsl;
 

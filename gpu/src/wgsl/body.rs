@@ -1,12 +1,30 @@
 //! The code of a kernel before it is in a module: several kernels may share one.
 
-use super::emit::Uses;
+use std::collections::BTreeSet;
+
+use quickstudy_kernels::tensor::NodeId;
+
 use crate::work::Work;
 
 /// Stands before the number of a kernel's buffer until its module names it.
 const BUFFER: char = '§';
 /// Stands before the number of a kernel's constant vector until its module names it.
 const LITERAL: char = '¶';
+
+/// The things that a kernel's text uses besides its buffers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Uses {
+    /// Loops whose step is read.
+    pub levels: usize,
+    /// Constant vectors.
+    pub literals: Vec<NodeId>,
+    /// Sizes of permuted ranges.
+    pub permutations: Vec<u32>,
+    /// Buffers that are read, by number.
+    pub read: BTreeSet<usize>,
+    /// Buffers that are written.
+    pub written: BTreeSet<usize>,
+}
 
 /// An array that the invocations of a workgroup share.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +63,7 @@ pub(crate) struct Body {
     pub uses: Uses,
     /// Iterations of loops that one invocation makes.
     pub trips: usize,
-    /// What it does.
+    /// Costs of one invocation.
     pub work: Work,
 }
 

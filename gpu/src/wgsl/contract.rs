@@ -9,12 +9,10 @@ use super::index::Ix;
 
 /// Sums that the terms of a product go to in turn, so that no addition waits for the one before.
 const SUMS: usize = 4;
-/// Terms of a product that are written out at most.
-const WHOLE: usize = 64;
-/// Terms in one turn of a loop where there are more.
+/// Terms in one turn of a loop where not all are written out.
 const STRETCH: usize = 16;
-/// Bytes of a product's text at most.
-const TEXT: usize = 12_000;
+/// Bytes of a product's text at most: drivers read all of it.
+const TEXT: usize = 4_000;
 
 impl Emitter<'_> {
     /// The operand of a reduction at an index of its result and indices along the reduced axes, outermost reduction
@@ -132,9 +130,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// An element of a matrix product by one invocation. Straight code has no loop to wait for: its places are
-    /// constants, and its loads overlap. So up to [`WHOLE`] terms are written out, of more a stretch that a loop
-    /// repeats, as far as the terms are short.
+    /// An element of a matrix product by one invocation. Straight code has no loop to wait for, and its loads overlap.
+    /// So a few terms are written out whole, of more a stretch that a loop repeats.
     pub(super) fn product(&mut self, id: NodeId, at: &[Ix]) -> String {
         let (batch, last) = at.split_at(at.len() - 2);
         let n = self.contracted(id);
@@ -149,7 +146,7 @@ impl Emitter<'_> {
         term(self, &Ix::Known(0), &sums[0]);
         let bytes = self.text.len() - before;
         let room = (TEXT / bytes).clamp(1, n);
-        let whole = n <= room.min(WHOLE);
+        let whole = n <= room;
         let stretch = if whole { n } else { room.min(STRETCH) };
         let mut done = 1;
         if !whole {

@@ -7,7 +7,7 @@ use quickstudy_kernels::program::is_view;
 use quickstudy_kernels::tensor::{Binary, Graph, NodeId, Op, Unary};
 use quickstudy_kernels::{DType, Error, Result};
 
-use super::body::{Body, Shared, buffer, literal};
+use super::body::{Body, Shared, Uses, buffer, literal};
 use super::index::Ix;
 use super::memory::{Leaf, Words};
 use super::scalar::{binary, number, unary};
@@ -438,19 +438,4 @@ impl<'a> Emitter<'a> {
     pub(super) fn zero(&self, id: NodeId) -> &'static str {
         if self.graph.nodes[id as usize].dtype == DType::F32 { "0.0f" } else { "0u" }
     }
-}
-
-/// The things that a kernel's text uses besides its buffers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Uses {
-    /// Loops whose step is read.
-    pub levels: usize,
-    /// Constant vectors.
-    pub literals: Vec<NodeId>,
-    /// Sizes of permuted ranges.
-    pub permutations: Vec<u32>,
-    /// Buffers that are read, by number.
-    pub read: BTreeSet<usize>,
-    /// Buffers that are written.
-    pub written: BTreeSet<usize>,
 }

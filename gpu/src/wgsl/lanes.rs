@@ -1,30 +1,18 @@
 //! Narrow matrix products: lanes of a workgroup share the sums of a block, and add them up in workgroup memory.
 //!
-//! A product of few results keeps few invocations busy, each with one long sum after the other. Here each lane adds every
-//! so many terms. Then the rows of blocks go through workgroup memory, one at a time, so that 4 kB are enough: a lane
-//! gathers a row, and finishes it.
+//! A product of few results keeps few invocations busy, each with one long sum after the other. Here each lane adds
+//! every so many terms. Then the rows of blocks go through workgroup memory, one at a time, so that 4 kB are enough: a
+//! lane gathers a row, and finishes it.
 
 use super::emit::Emitter;
 use super::index::Ix;
-use super::matmul::{BLOCK, Block, MatMulWork};
+use super::matmul::{BLOCK, MatMulWork, ProductBlock};
 use super::memory::Memory;
 use super::results::GROUP;
 use crate::plan::Kernel;
 
-/// Terms of a lane at least.
-const TERMS: usize = 8;
 /// Values that a lane adds in one step of a gathering.
 const GATHERED: usize = 8;
-
-/// How many lanes share a sum of `each` terms, of that many blocks: as many as keep up to `enough` invocations busy.
-pub(super) fn of(blocks: usize, each: usize, enough: usize) -> usize {
-    let mut lanes = 1;
-    while 2 * lanes <= GROUP && each / (2 * lanes) >= TERMS && blocks * 2 * lanes <= enough {
-        lanes *= 2;
-    }
-    // Each row of a block needs a lane that finishes it.
-    if lanes >= BLOCK { lanes } else { 1 }
-}
 
 pub(super) fn emit(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory, work: &MatMulWork) -> usize {
     let items: usize = work.blocks().iter().product();
@@ -40,7 +28,7 @@ pub(super) fn emit(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory, 
     } else {
         Ix::var(&emitter.bind(format!("min(item, {}u)", items - 1)))
     };
-    let block = Block::of(emitter, work, &item);
+    let block = ProductBlock::of(emitter, work, &item);
     block.sums(emitter, work);
     let rows = block.down.len();
     emitter.line("var total = vec4<f32>(0.0f);");
@@ -92,18 +80,4 @@ pub(super) fn emit(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory, 
         }
     });
     items.div_ceil(per_group)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::of;
-
-    #[test]
-    fn lanes_have_at_least_eight_terms_and_do_not_outnumber_a_device() {
-        assert_eq!(of(16, 128, 65_536), 16);
-        assert_eq!(of(32, 64, 65_536), 8);
-        assert_eq!(of(1, 100_000, 65_536), 256);
-        assert_eq!(of(16_384, 64, 65_536), 4);
-        assert_eq!((of(20_000, 64, 65_536), of(16, 31, 65_536)), (1, 1));
-    }
 }

@@ -8,8 +8,8 @@ use super::emit::Emitter;
 use super::index::Ix;
 use super::memory::Memory;
 use super::results::{GROUP, after, partial};
+use super::split;
 use super::stretch::Stretch;
-use super::{lanes, split};
 use crate::limits::KernelLimits;
 use crate::plan::{Kernel, is_long_product};
 
@@ -19,6 +19,8 @@ pub(super) const BLOCK: usize = 4;
 pub(super) const DEPTH: usize = 16;
 /// Terms up to which there is no loop.
 const WHOLE: usize = 8;
+/// Terms of a lane at least, where lanes share a sum.
+const TERMS: usize = 8;
 /// Invocations that fill a GPU.
 const ENOUGH: usize = 65_536;
 /// The shortest slice of a sum.
@@ -28,6 +30,16 @@ const SHORTEST: usize = 256;
 fn tile(m: usize, n: usize, k: usize) -> Option<(usize, usize)> {
     let large = m >= 64 && n >= 32 && k >= DEPTH;
     large.then_some(if n <= 32 { (128, 32) } else { (64, 64) })
+}
+
+/// How many lanes share a sum of `each` terms, of that many blocks: as many as keep up to `enough` invocations busy.
+fn lanes(blocks: usize, each: usize, enough: usize) -> usize {
+    let mut lanes = 1;
+    while 2 * lanes <= GROUP && each / (2 * lanes) >= TERMS && blocks * 2 * lanes <= enough {
+        lanes *= 2;
+    }
+    // Each row of a block needs a lane that finishes it.
+    if lanes >= BLOCK { lanes } else { 1 }
 }
 
 /// How the work of a product is divided.
@@ -70,7 +82,7 @@ impl MatMulWork {
             (work.slices, work.each) = split::slices(k, wanted.max(least), SHORTEST.min(k / least));
         }
         if limits.tiled && tile.is_none() {
-            work.lanes = lanes::of(work.blocks().iter().product(), work.each, ENOUGH);
+            work.lanes = lanes(work.blocks().iter().product(), work.each, ENOUGH);
         }
         work
     }
@@ -109,7 +121,7 @@ impl MatMulWork {
 }
 
 /// A block of the result that an invocation computes, or its lanes together.
-pub(super) struct Block {
+pub(super) struct ProductBlock {
     /// The slice of the sum.
     pub slice: Ix,
     /// The batch.
@@ -120,9 +132,9 @@ pub(super) struct Block {
     pub across: Vec<(Ix, Option<String>)>,
 }
 
-impl Block {
+impl ProductBlock {
     /// The block of that number. Blocks at the edge compute their last row or column more than once and write it once.
-    pub fn of(emitter: &mut Emitter<'_>, work: &MatMulWork, item: &Ix) -> Block {
+    pub fn of(emitter: &mut Emitter<'_>, work: &MatMulWork, item: &Ix) -> ProductBlock {
         let at = emitter.unflat(&work.blocks(), item);
         let (outer, block) = at.split_at(at.len() - 2);
         let mut places = |of: &Ix, size: usize, n: usize| -> Vec<(Ix, Option<String>)> {
@@ -143,7 +155,7 @@ impl Block {
         };
         let down = places(&block[0], BLOCK.min(work.m), work.m);
         let across = places(&block[1], BLOCK.min(work.n), work.n);
-        Block { slice: outer[0].clone(), outer: outer[1..].to_vec(), down, across }
+        ProductBlock { slice: outer[0].clone(), outer: outer[1..].to_vec(), down, across }
     }
 
     /// Writes the block's sums over one lane's terms of its slice: `sum0` is its first row.
@@ -196,7 +208,7 @@ pub(super) fn emit(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory, 
     let items: usize = work.blocks().iter().product();
     emitter.line(&format!("let item = (group.x + group.y * count.x) * {GROUP}u + local;"));
     emitter.guard(format!("item < {items}u"));
-    let block = Block::of(emitter, work, &if items == 1 { Ix::Known(0) } else { Ix::var("item") });
+    let block = ProductBlock::of(emitter, work, &if items == 1 { Ix::Known(0) } else { Ix::var("item") });
     block.sums(emitter, work);
     for (i, (row, row_inside)) in block.down.iter().enumerate() {
         for (j, (column, column_inside)) in block.across.iter().enumerate() {
@@ -210,4 +222,18 @@ pub(super) fn emit(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory, 
         }
     }
     items.div_ceil(GROUP)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lanes;
+
+    #[test]
+    fn lanes_have_at_least_eight_terms_and_do_not_outnumber_a_device() {
+        assert_eq!(lanes(16, 128, 65_536), 16);
+        assert_eq!(lanes(32, 64, 65_536), 8);
+        assert_eq!(lanes(1, 100_000, 65_536), 256);
+        assert_eq!(lanes(16_384, 64, 65_536), 4);
+        assert_eq!((lanes(20_000, 64, 65_536), lanes(16, 31, 65_536)), (1, 1));
+    }
 }

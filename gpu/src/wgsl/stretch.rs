@@ -50,7 +50,8 @@ impl Emitter<'_> {
             self.text.replace_range(head + at..head + at + HEAD.len(), &real);
         }
         if terms > 1 && !(*even && most.is_multiple_of(terms)) {
-            self.turns(&format!("for (; {name} < {end}; {name} += {stride}u)"), terms - 1, |this| {
+            // The loop before has been counted for all terms.
+            self.block(&format!("for (; {name} < {end}; {name} += {stride}u)"), |this| {
                 term(this, &Ix::var(name));
             });
         }

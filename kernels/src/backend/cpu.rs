@@ -1,14 +1,14 @@
 //! The CPU backend: runs traces on slices, with SIMD chosen at run time.
 //!
-//! `lower` turns the nodes of a trace into steps over values in memory. The plain way computes node by node (`node`); it
-//! is the definition that the fast way must equal bit for bit, and random programs compare the two. The fast way
+//! `lower` turns the nodes of a trace into steps over values in memory. The plain way computes node by node (`node`);
+//! it is the definition that the fast way must equal bit for bit, and random programs compare the two. The fast way
 //! (`tile`) runs the chains that `program::chains` forms, each tile by tile: `form` makes a tile of a chain, `fuse` and
 //! `link` join its instructions, `majors` chooses how registers lie, `registers` lets them share scratch, `layer`,
-//! `row_layer`, `chains`, `run` and `rows` run them. Before chains are formed, `optimiser` takes the steps of optimisers
-//! and of averages out: each is one kernel (`simd::update`). `elide` lets results be computed where they are wanted, and
-//! `join` parts of a concatenation in their places: sums over rows, results of rows, and products that no tile computes
-//! (`product`). So gradients are written into one flat vector, whose squares the tile that completes it also sums
-//! (`norm`).
+//! `row_layer`, `chains`, `run` and `rows` run them. Before chains are formed, `optimiser` takes the steps of
+//! optimisers and of averages out: each is one kernel (`simd::update`). `elide` lets results be computed where they are
+//! wanted, and `join` parts of a concatenation in their places: sums over rows, results of rows, and products that no
+//! tile computes (`product`). So gradients are written into one flat vector, whose squares the tile that completes it
+//! also sums (`norm`).
 //!
 //! Registers of tiles are lane-major, `[M][lanes]`, or row-major, `[lanes][M]`; `tile::majors` chooses. Environments in
 //! SIMD lanes, sampling and narrow layers want lanes: a layer's weights are then broadcast scalars and its inputs

@@ -1,5 +1,5 @@
 //! Chains: which nodes act on the rows of one domain, and run together. Decided once, from shapes and operations alone,
-//! so that they are the same for every device, but for what its [`Budget`] has no room for.
+//! so that they are the same for every device, but for what its [`ChainBudget`] has no room for.
 //!
 //! [`form`] is asked for one chain after the other. `group` chooses the nodes and, of their axes, the rows (`domain`).
 //! `build`, `contract` and `scan` turn the nodes into instructions (`instr`): row values are registers, sums over rows
@@ -21,10 +21,10 @@ mod tests;
 mod unit;
 mod values;
 
-pub use budget::Budget;
-pub use chain::Chain;
+pub use budget::ChainBudget;
+pub use chain::RowChain;
 pub use group::{Formed, form};
-pub use instr::{ChainLoop, Instr, Mem, Opnd, Product, Reg};
+pub use instr::{ChainInstr, ChainLoop, ChainProduct, Mem, Opnd, Reg};
 pub use scan::MOST_OF_CALL;
 pub use scope::Scope;
 pub use table::Table;

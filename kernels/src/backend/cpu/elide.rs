@@ -134,7 +134,10 @@ fn rows_fit(step: &LoweredStep, value: ValueId, mem: &Mem) -> bool {
         return false;
     }
     // A step that is not made leaves the old value of the same number.
-    let apart = |instr: &Instr| matches!(instr, Instr::Own(Own::Update(update)) if update.replaced(value).is_some_and(|old| old != mem));
+    let apart = |instr: &Instr| match instr {
+        Instr::Own(Own::Update(update)) => update.replaced(value).is_some_and(|old| old != mem),
+        _ => false,
+    };
     if tile.code.iter().any(apart) {
         return false;
     }

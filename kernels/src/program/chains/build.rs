@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::domain::{Domain, Lead};
-use super::instr::{Instr, Mem, Opnd, Product, Reg};
+use super::instr::{ChainInstr, ChainProduct, Mem, Opnd, Reg};
 use super::scope::Scope;
 use super::table::Table;
 use super::values::{ValueId, Values};
@@ -48,7 +48,7 @@ pub struct Builder<'a, O> {
     /// Blocks of each register.
     pub sizes: Vec<usize>,
     /// Instructions so far, of the innermost open loop.
-    pub code: Vec<Instr<O>>,
+    pub code: Vec<ChainInstr<O>>,
     /// Where nodes are.
     pub map: FxHashMap<NodeId, Loc>,
     /// Rows of memory that were loaded already, in this or an outer loop.
@@ -91,7 +91,7 @@ pub struct Unfit;
 /// The result of adding a node: it fits, or is [`Unfit`].
 pub type Fit<T> = Result<T, Unfit>;
 
-impl<'a, O: From<Product>> Builder<'a, O> {
+impl<'a, O: From<ChainProduct>> Builder<'a, O> {
     /// An empty group.
     pub fn new(scope: Scope<'a>, domain: Domain) -> Self {
         Builder {
@@ -224,26 +224,26 @@ impl<'a, O: From<Product>> Builder<'a, O> {
             Op::Unary(op) => {
                 let a = next()?;
                 let dst = self.reg(m);
-                self.code.push(Instr::Unary { op: *op, dtype, dst, a });
+                self.code.push(ChainInstr::Unary { op: *op, dtype, dst, a });
                 dst
             }
             Op::Binary(op) => {
                 let (a, b) = (next()?, next()?);
                 let dst = self.reg(m);
-                self.code.push(Instr::Binary { op: *op, dtype, dst, a, b });
+                self.code.push(ChainInstr::Binary { op: *op, dtype, dst, a, b });
                 dst
             }
             Op::Select => {
                 let (c, a, b) = (next()?, next()?, next()?);
                 let dst = self.reg(m);
-                self.code.push(Instr::Select { dst, c, a, b });
+                self.code.push(ChainInstr::Select { dst, c, a, b });
                 dst
             }
             Op::Permutation { n } => {
                 let src = [next()?, next()?, next()?];
                 let dst = self.reg(m);
                 self.count(40 * m);
-                self.code.push(Instr::Permutation { dst, src, n: *n });
+                self.code.push(ChainInstr::Permutation { dst, src, n: *n });
                 dst
             }
             Op::Pad { axis, lo, .. } => {
@@ -251,7 +251,7 @@ impl<'a, O: From<Product>> Builder<'a, O> {
                 let to = self.blocks(own, &node.shape, *axis, *lo).ok_or(Unfit)?;
                 let a = next()?;
                 let dst = self.reg(m);
-                self.code.push(Instr::Assemble { dst, parts: vec![(a, to)], zero: true });
+                self.code.push(ChainInstr::Assemble { dst, parts: vec![(a, to)], zero: true });
                 dst
             }
             Op::Concat { axis } => {
@@ -264,7 +264,7 @@ impl<'a, O: From<Product>> Builder<'a, O> {
                     lo += own[*axis];
                 }
                 let dst = self.reg(m);
-                self.code.push(Instr::Assemble { dst, parts, zero: false });
+                self.code.push(ChainInstr::Assemble { dst, parts, zero: false });
                 dst
             }
             Op::Gather => self.gather(values, &node.src, m)?,
@@ -447,7 +447,7 @@ impl<'a, O: From<Product>> Builder<'a, O> {
             return *reg;
         }
         let reg = self.reg(mem.table.len());
-        self.code.push(Instr::Load { dst: reg, src: mem.clone() });
+        self.code.push(ChainInstr::Load { dst: reg, src: mem.clone() });
         self.loads.push((mem, reg));
         reg
     }
@@ -460,7 +460,7 @@ impl<'a, O: From<Product>> Builder<'a, O> {
             return *reg;
         }
         let dst = self.reg(m);
-        self.code.push(Instr::Assemble { dst, parts: vec![(a, (0..m as u32).collect())], zero: false });
+        self.code.push(ChainInstr::Assemble { dst, parts: vec![(a, (0..m as u32).collect())], zero: false });
         dst
     }
 
@@ -474,7 +474,7 @@ impl<'a, O: From<Product>> Builder<'a, O> {
 
     pub(super) fn threefry(&mut self, operands: &[Opnd], m: usize, word: u8) -> Reg {
         for instr in self.code.iter().rev() {
-            if let Instr::Threefry { dst, src } = instr
+            if let ChainInstr::Threefry { dst, src } = instr
                 && src[..] == *operands
             {
                 return dst[word as usize];
@@ -483,7 +483,7 @@ impl<'a, O: From<Product>> Builder<'a, O> {
         let dst = [self.reg(m), self.reg(m)];
         self.count(100 * m);
         let src = [operands[0].clone(), operands[1].clone(), operands[2].clone(), operands[3].clone()];
-        self.code.push(Instr::Threefry { dst, src });
+        self.code.push(ChainInstr::Threefry { dst, src });
         dst[word as usize]
     }
 }

@@ -1,11 +1,11 @@
 //! The chain: nodes that run together, as instructions.
 
-use super::instr::Instr;
+use super::instr::ChainInstr;
 use super::values::ValueId;
 
 /// Nodes that act on the rows of one domain, as instructions for these rows.
 #[derive(Clone, Debug)]
-pub struct Chain<O> {
+pub struct RowChain<O> {
     /// Number of groups whose rows are never taken together; 1 where rows of all groups are.
     pub groups: usize,
     /// Rows per group.
@@ -13,7 +13,7 @@ pub struct Chain<O> {
     /// Blocks of each register.
     pub sizes: Vec<usize>,
     /// The instructions.
-    pub code: Vec<Instr<O>>,
+    pub code: Vec<ChainInstr<O>>,
     /// Sums over rows: the value that gets each, `[groups, size]`, and its size.
     pub terminals: Vec<(ValueId, usize)>,
     /// Rough number of operations per row.

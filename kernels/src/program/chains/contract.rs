@@ -1,7 +1,7 @@
 //! Sums, products and gathers in chains.
 
 use super::build::{Builder, Fit, Loc, Unfit};
-use super::instr::{Instr, Mem, Product, Reg};
+use super::instr::{ChainInstr, ChainProduct, Mem, Reg};
 use super::table::Table;
 use super::values::{ValueId, Values};
 use crate::tensor::{DType, NodeId, Op};
@@ -12,7 +12,7 @@ const OWN_MATRIX: usize = 64;
 /// Most elements of such a matrix where a step of a row takes so long that unused lanes cost more than loads.
 const OWN_MATRIX_OF_LONG_STEPS: usize = 1024;
 
-impl<O: From<Product>> Builder<'_, O> {
+impl<O: From<ChainProduct>> Builder<'_, O> {
     pub(super) fn reduce(&mut self, values: &mut dyn Values, id: NodeId, axis: usize) -> Fit<()> {
         let graph = self.scope.graph;
         let node = &graph.nodes[id as usize];
@@ -31,7 +31,7 @@ impl<O: From<Product>> Builder<'_, O> {
             }
             let src = self.dense(a, m);
             let terminal = self.terminals.len();
-            self.code.push(Instr::RowSum { terminal, src });
+            self.code.push(ChainInstr::RowSum { terminal, src });
             self.terminals.push((id, m));
             self.map.insert(id, Loc::Terminal);
             return Ok(());
@@ -45,8 +45,8 @@ impl<O: From<Product>> Builder<'_, O> {
         let src = self.dense(a, m);
         let dst = self.reg(m / n);
         self.code.push(match node.op {
-            Op::Sum { .. } => Instr::Sum { dst, src, sizes },
-            _ => Instr::Max { dst, src, sizes, unsigned: own.dtype == DType::U32 },
+            Op::Sum { .. } => ChainInstr::Sum { dst, src, sizes },
+            _ => ChainInstr::Max { dst, src, sizes, unsigned: own.dtype == DType::U32 },
         });
         self.map.insert(id, Loc::Row(dst));
         Ok(())
@@ -77,10 +77,10 @@ impl<O: From<Product>> Builder<'_, O> {
                 }
                 let table = Table::new(&[k, n], &[ks, ns], 0);
                 let w = self.load(self.mem(w, [group, 0], vec![0; self.depth], table));
-                self.code.push(Instr::RowProduct { dst, a, w, sizes: [k, n] });
+                self.code.push(ChainInstr::ChainProduct { dst, a, w, sizes: [k, n] });
             } else {
                 let w = self.mem(w, [group, 0], vec![0; self.depth], Table::Dense { start: 0, len: 1 });
-                self.code.push(Instr::Own(Product { dst, a, w, strides: [ks, ns, k, n] }.into()));
+                self.code.push(ChainInstr::Own(ChainProduct { dst, a, w, strides: [ks, ns, k, n] }.into()));
             }
             self.map.insert(id, Loc::Row(dst));
             return Ok(());
@@ -94,7 +94,7 @@ impl<O: From<Product>> Builder<'_, O> {
             let b = self.run_of(b, n);
             let terminal = self.terminals.len();
             self.count(k * n);
-            self.code.push(Instr::RowOuter { terminal, a: (a.0, a.1, k), b: (b.0, b.1, n) });
+            self.code.push(ChainInstr::RowOuter { terminal, a: (a.0, a.1, k), b: (b.0, b.1, n) });
             self.terminals.push((id, k * n));
             self.map.insert(id, Loc::Terminal);
             return Ok(());
@@ -144,7 +144,7 @@ impl<O: From<Product>> Builder<'_, O> {
         let table = Mem { value, offset, group, row, per: 0, time, table: inner };
         let dst = self.reg(m);
         self.count(4 * m);
-        self.code.push(Instr::Gather { dst, table, n: table_shape[p - 1], index });
+        self.code.push(ChainInstr::Gather { dst, table, n: table_shape[p - 1], index });
         Ok(dst)
     }
 }

@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::build::{Builder, Loc};
-use super::chain::Chain;
+use super::chain::RowChain;
 use super::domain::{Domain, Lead};
-use super::instr::{Instr, Opnd, Product};
+use super::instr::{ChainInstr, ChainProduct, Opnd};
 use super::scope::Scope;
 use super::table::Table;
 use super::unit::Unit;
@@ -19,7 +19,7 @@ use crate::tensor::{Graph, NodeId, Op};
 #[derive(Debug)]
 pub enum Formed<O> {
     /// The kernels that run as one chain.
-    Group(Chain<O>, Vec<usize>),
+    Group(RowChain<O>, Vec<usize>),
     /// The kernel is not for chains.
     Alone(usize),
 }
@@ -28,7 +28,7 @@ pub enum Formed<O> {
 ///
 /// Kernels that do not fit are left for later if what follows does not need them. So are kernels of the same rows that
 /// only a later chain needs: their rows would have to be written to memory and read again.
-pub fn form<O: Clone + From<Product>>(
+pub fn form<O: Clone + From<ChainProduct>>(
     values: &mut dyn Values,
     scope: &Scope<'_>,
     done: &[bool],
@@ -95,7 +95,7 @@ enum NextPart {
 /// Decides which part of a group runs next: it looks for later kernels that read rows of this group, and for what those
 /// wait.
 #[inline(never)]
-fn phase<O: From<Product>>(
+fn phase<O: From<ChainProduct>>(
     values: &dyn Values,
     builder: &Builder<'_, O>,
     done: &[bool],
@@ -244,7 +244,7 @@ fn candidates(graph: &Graph, kernel: &Unit) -> Vec<Domain> {
 }
 
 #[inline(never)]
-fn gather<'a, O: Clone + From<Product>>(
+fn gather<'a, O: Clone + From<ChainProduct>>(
     values: &mut dyn Values,
     scope: &Scope<'a>,
     done: &[bool],
@@ -273,7 +273,7 @@ fn gather<'a, O: Clone + From<Product>>(
 
 /// Writes to memory what others read of a group.
 #[inline(never)]
-fn commit<O: From<Product>>(values: &mut dyn Values, mut builder: Builder<'_, O>, taken: &[usize]) -> Chain<O> {
+fn commit<O: From<ChainProduct>>(values: &mut dyn Values, mut builder: Builder<'_, O>, taken: &[usize]) -> RowChain<O> {
     let members: FxHashSet<usize> = taken.iter().copied().collect();
     let mut nodes: Vec<NodeId> = taken.iter().flat_map(|k| builder.scope.kernels[*k].nodes.iter().copied()).collect();
     nodes.sort_unstable();
@@ -291,7 +291,7 @@ fn commit<O: From<Product>>(values: &mut dyn Values, mut builder: Builder<'_, O>
             values.register(id, value);
             let table = Table::Dense { start: 0, len: m };
             let dst = builder.mem((value, 0), [rows * m, m], Vec::new(), table.clone());
-            builder.code.push(Instr::Store { src: Opnd::Reg(reg, table), dst });
+            builder.code.push(ChainInstr::Store { src: Opnd::Reg(reg, table), dst });
         }
     }
     let mut sum = |(id, size): (NodeId, usize)| {
@@ -301,5 +301,5 @@ fn commit<O: From<Product>>(values: &mut dyn Values, mut builder: Builder<'_, O>
     };
     let terminals = builder.terminals.into_iter().map(&mut sum).collect();
     let ([groups, rows], sizes) = (apart, builder.sizes);
-    Chain { groups, rows, sizes, code: builder.code, terminals, work: builder.work, depth: builder.deepest }
+    RowChain { groups, rows, sizes, code: builder.code, terminals, work: builder.work, depth: builder.deepest }
 }

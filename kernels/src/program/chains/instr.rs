@@ -44,9 +44,10 @@ pub enum Opnd {
 
 /// One instruction. `dst` has as many blocks as the operands' tables have entries, unless said otherwise.
 ///
-/// `O` are a device's own instructions. A [`Product`] always is one of them, because devices join with it what follows.
+/// `O` are a device's own instructions. A [`ChainProduct`] always is one of them, because devices join with it what
+/// follows.
 #[derive(Clone, Debug)]
-pub enum Instr<O> {
+pub enum ChainInstr<O> {
     /// Rows of memory to a register.
     Load {
         /// Register.
@@ -142,7 +143,7 @@ pub enum Instr<O> {
         unsigned: bool,
     },
     /// Product of each row with a matrix of its own.
-    RowProduct {
+    ChainProduct {
         /// Result `[n]`.
         dst: Reg,
         /// Rows `[k]`, from this block of the register on.
@@ -196,7 +197,7 @@ pub enum Instr<O> {
 
 /// A product of each row with one matrix.
 #[derive(Clone, Debug)]
-pub struct Product {
+pub struct ChainProduct {
     /// Result `[n]`.
     pub dst: Reg,
     /// Rows `[k]`, from this block of the register on.
@@ -223,5 +224,5 @@ pub struct ChainLoop<O> {
     /// The carry that ends the loop once it is not 0 in any row.
     pub until: Option<Reg>,
     /// The inside.
-    pub code: Vec<Instr<O>>,
+    pub code: Vec<ChainInstr<O>>,
 }

@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 
 use super::build::{Builder, Fit, Loc, Stacked, Unfit};
 use super::domain::Lead;
-use super::instr::{ChainLoop, Instr, Opnd, Product, Reg};
+use super::instr::{ChainInstr, ChainLoop, ChainProduct, Opnd, Reg};
 use super::table::Table;
 use super::values::Values;
 use crate::tensor::op::Scan;
@@ -13,7 +13,7 @@ use crate::tensor::{Graph, NodeId, Op};
 /// Operands, or results, of a native call in a chain at most.
 pub const MOST_OF_CALL: usize = 12;
 
-impl<O: Clone + From<Product>> Builder<'_, O> {
+impl<O: Clone + From<ChainProduct>> Builder<'_, O> {
     /// Add the nodes of a kernel.
     pub fn kernel(&mut self, values: &mut dyn Values, nodes: &[NodeId]) -> Fit<()> {
         for &id in nodes {
@@ -83,15 +83,15 @@ impl<O: Clone + From<Product>> Builder<'_, O> {
         let until = scan.until.filter(|_| scan.body.outs.len() == scan.carries).map(|u| carries[u].0);
         let (len, reverse) = (scan.len, scan.reverse);
         let body = ChainLoop { len, reverse, level: self.depth, index: Some(index), carries, until, code };
-        self.code.push(Instr::Loop(Box::new(body)));
+        self.code.push(ChainInstr::Loop(Box::new(body)));
         Ok(())
     }
 
-    /// Moves loads of what no step of the loop changes before it. Where rows of several groups are taken together such loads
-    /// are many: what would be the same for all rows of a group differs from row to row.
-    fn hoist(&mut self, code: &mut Vec<Instr<O>>) {
+    /// Moves loads of what no step of the loop changes before it. Where rows of several groups are taken together such
+    /// loads are many: what would be the same for all rows of a group differs from row to row.
+    fn hoist(&mut self, code: &mut Vec<ChainInstr<O>>) {
         code.retain_mut(|instr| match instr {
-            Instr::Load { src, .. } if src.time.get(self.depth).is_none_or(|distance| *distance == 0) => {
+            ChainInstr::Load { src, .. } if src.time.get(self.depth).is_none_or(|distance| *distance == 0) => {
                 src.time.truncate(self.depth);
                 self.code.push(instr.clone());
                 false
@@ -136,7 +136,7 @@ impl<O: Clone + From<Product>> Builder<'_, O> {
             }
             let src = self.operand(values, inner)?;
             let dst = self.mem((value, 0), [self.domain.rows() * m, m], time, Table::Dense { start: 0, len: m });
-            self.code.push(Instr::Store { src, dst });
+            self.code.push(ChainInstr::Store { src, dst });
         }
         let mut next = Vec::new();
         for (i, out) in scan.body.outs.iter().take(scan.carries).enumerate() {
@@ -150,7 +150,7 @@ impl<O: Clone + From<Product>> Builder<'_, O> {
                 let m = self.sizes[carries[i].0];
                 let dst = self.reg(m);
                 let to = (0..m as u32).collect();
-                self.code.push(Instr::Assemble { dst, parts: vec![(value, to)], zero: false });
+                self.code.push(ChainInstr::Assemble { dst, parts: vec![(value, to)], zero: false });
                 value = Opnd::Reg(dst, Table::Dense { start: 0, len: m });
             }
             next.push(value);
@@ -192,7 +192,7 @@ impl<O: Clone + From<Product>> Builder<'_, O> {
             dst.push(reg);
         }
         self.count(200);
-        self.code.push(Instr::Call { native: call.native.clone(), src, dst });
+        self.code.push(ChainInstr::Call { native: call.native.clone(), src, dst });
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! The scope of which chains are formed.
 
-use super::budget::Budget;
+use super::budget::ChainBudget;
 use super::unit::{Unit, Units};
 use crate::tensor::Graph;
 
@@ -14,5 +14,5 @@ pub struct Scope<'a> {
     /// The kernels of this one: its units, some of which the device may have put together.
     pub kernels: &'a [Unit],
     /// The room of the device for a chain.
-    pub budget: Budget,
+    pub budget: ChainBudget,
 }

@@ -5,7 +5,7 @@ use std::panic::Location;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Budget, Chain, Formed, Instr, Product, Scope, Units, ValueId, Values, form};
+use super::{ChainBudget, ChainInstr, ChainProduct, Formed, RowChain, Scope, Units, ValueId, Values, form};
 use crate::Result;
 use crate::grad::grad;
 use crate::program::layout::Access;
@@ -13,7 +13,7 @@ use crate::program::{is_leaf, is_view};
 use crate::tensor::graph::ROOT;
 use crate::tensor::{DType, Graph, Loop, NodeId, Op, Tensor, push, scan};
 
-const GPU: Budget = Budget { widest: 256, largest_sum: 256 * 256, merged: false };
+const GPU: ChainBudget = ChainBudget { widest: 256, largest_sum: 256 * 256, merged: false };
 
 /// Values with nothing in them, and who reads the nodes.
 struct List<'a> {
@@ -86,9 +86,9 @@ impl Values for List<'_> {
 }
 
 /// A chain with its nodes, or a node alone.
-type Ran = (Option<Chain<Product>>, BTreeSet<NodeId>);
+type Ran = (Option<RowChain<ChainProduct>>, BTreeSet<NodeId>);
 
-fn chains(budget: Budget, graph: &Graph, outs: &[NodeId]) -> Vec<Ran> {
+fn chains(budget: ChainBudget, graph: &Graph, outs: &[NodeId]) -> Vec<Ran> {
     let units = Units::new(graph, outs);
     let kernels = units.of(ROOT);
     let scope = Scope { graph, units: &units, kernels, budget };
@@ -117,7 +117,7 @@ fn input(i: u32, shape: &[usize]) -> Tensor {
 }
 
 /// How often an operation is in a chain, loops left out.
-fn count(chain: &Chain<Product>, is: impl Fn(&Instr<Product>) -> bool) -> usize {
+fn count(chain: &RowChain<ChainProduct>, is: impl Fn(&ChainInstr<ChainProduct>) -> bool) -> usize {
     chain.code.iter().filter(|instr| is(instr)).count()
 }
 
@@ -146,15 +146,15 @@ fn a_minibatch_is_one_chain_of_rows_up_to_its_sums() {
     let (Some(first), nodes) = &ran[0] else { panic!("the rows are no chain") };
     assert_eq!((first.groups, first.rows), (1, 128));
     // Two layers forwards and one back, two gradients of weights, a bias and the loss.
-    let is_product = |instr: &Instr<Product>| matches!(instr, Instr::Own(_));
-    let is_outer = |instr: &Instr<Product>| matches!(instr, Instr::RowOuter { .. });
-    let is_sum = |instr: &Instr<Product>| matches!(instr, Instr::RowSum { .. });
+    let is_product = |instr: &ChainInstr<ChainProduct>| matches!(instr, ChainInstr::Own(_));
+    let is_outer = |instr: &ChainInstr<ChainProduct>| matches!(instr, ChainInstr::RowOuter { .. });
+    let is_sum = |instr: &ChainInstr<ChainProduct>| matches!(instr, ChainInstr::RowSum { .. });
     assert_eq!([count(first, is_product), count(first, is_outer), count(first, is_sum)], [3, 2, 2]);
     let mut sizes: Vec<usize> = first.terminals.iter().map(|sum| sum.1).collect();
     sizes.sort_unstable();
     assert_eq!(sizes, [1, 64, 128, 320]);
     // Nothing of the rows is left to others, and sums end it: no node of the update is in it.
-    assert_eq!(count(first, |instr| matches!(instr, Instr::Store { .. })), 0);
+    assert_eq!(count(first, |instr| matches!(instr, ChainInstr::Store { .. })), 0);
     let update = graph.nodes[outs[0] as usize].shape.clone();
     for id in nodes {
         assert_ne!(graph.nodes[*id as usize].shape, update, "node {id}");
@@ -167,13 +167,14 @@ fn a_minibatch_is_one_chain_of_rows_up_to_its_sums() {
 
 #[test]
 fn what_is_wider_than_the_budget_ends_a_chain() {
-    let products = |budget: Budget, width: usize| {
+    let products = |budget: ChainBudget, width: usize| {
         let (outs, graph) = minibatch(width);
         let ran = chains(budget, &graph, &outs);
-        let most = ran.iter().flat_map(|(chain, _)| chain).map(|chain| count(chain, |i| matches!(i, Instr::Own(_))));
+        let most =
+            ran.iter().flat_map(|(chain, _)| chain).map(|chain| count(chain, |i| matches!(i, ChainInstr::Own(_))));
         (most.max().unwrap(), ran.iter().filter(|(chain, _)| chain.is_none()).count())
     };
-    let wide = Budget { widest: 4096, ..GPU };
+    let wide = ChainBudget { widest: 4096, ..GPU };
     let (joined, alone) = products(wide, 300);
     assert_eq!((joined, alone), products(wide, 64));
     assert_eq!((joined, alone), products(GPU, 256));
@@ -195,7 +196,7 @@ fn rows_of_groups_are_taken_together_where_the_budget_says_so() {
     })
     .unwrap();
     for (merged, domain) in [(false, (3, 4)), (true, (1, 12))] {
-        let ran = chains(Budget { merged, ..GPU }, &graph, &outs);
+        let ran = chains(ChainBudget { merged, ..GPU }, &graph, &outs);
         let [(Some(chain), _)] = &ran[..] else { panic!("{ran:?}") };
         assert_eq!((chain.groups, chain.rows, chain.depth), (domain.0, domain.1, 1));
     }

@@ -2,10 +2,10 @@
 
 use super::registers::assign;
 use super::{Instr, Major, Own, Terminal, Tile};
-use crate::program::chains::{Budget, Chain};
+use crate::program::chains::{ChainBudget, RowChain};
 
 /// The room of a tile: longer rows and larger sums fit into no cache.
-pub const BUDGET: Budget = Budget { widest: 4096, largest_sum: 4096, merged: true };
+pub const BUDGET: ChainBudget = ChainBudget { widest: 4096, largest_sum: 4096, merged: true };
 
 /// Results of a product that are computed before what follows is done with them: 12 KiB, a fraction of a first-level
 /// cache.
@@ -14,8 +14,8 @@ const PART: usize = 24 * 128;
 impl Tile {
     /// A tile that does what a chain says, with rows that so many threads share.
     #[inline(never)]
-    pub fn new(chain: Chain<Own>, threads: usize) -> Tile {
-        let Chain { groups, rows, mut sizes, code, terminals, work, depth } = chain;
+    pub fn new(chain: RowChain<Own>, threads: usize) -> Tile {
+        let RowChain { groups, rows, mut sizes, code, terminals, work, depth } = chain;
         // A tile for each thread, if they share rows and not groups.
         let share = if groups == 1 { rows.div_ceil(threads) } else { rows }.next_multiple_of(16);
         let mut code = super::fuse::fuse(code, &mut sizes, PART / share.min(128));

@@ -1,10 +1,10 @@
 //! The instructions of a tile: those of chains, and the CPU's own.
 
 use super::super::simd::update::Rule;
-use crate::program::chains::{self, ChainLoop, Mem, Opnd, Product, Reg, ValueId};
+use crate::program::chains::{self, ChainLoop, ChainProduct, Mem, Opnd, Reg, ValueId};
 
 /// An instruction of a tile.
-pub type Instr = chains::Instr<Own>;
+pub type Instr = chains::ChainInstr<Own>;
 
 /// A loop inside a tile.
 pub type TileLoop = ChainLoop<Own>;
@@ -34,9 +34,9 @@ pub enum Own {
     Update(Box<Update>),
 }
 
-impl From<Product> for Own {
-    fn from(product: Product) -> Own {
-        let Product { dst, a, w, strides } = product;
+impl From<ChainProduct> for Own {
+    fn from(product: ChainProduct) -> Own {
+        let ChainProduct { dst, a, w, strides } = product;
         let part = strides[3].max(1);
         Own::Dense(Box::new(Dense { dst, a, w, strides, bias: None, after: Vec::new(), part, inner: Vec::new() }))
     }
