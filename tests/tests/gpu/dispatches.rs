@@ -12,6 +12,7 @@ use quickstudy_core::settings::Settings as _;
 use quickstudy_core::tensor::Op;
 use quickstudy_core::train::{ALGORITHMS, evaluation_trace, presets};
 use quickstudy_core::{Context, DType, Program, Tensor};
+use quickstudy_gpu::predict::kernels;
 use quickstudy_gpu::{KernelLimits, Kind, Plan, dispatches};
 use quickstudy_tests::gpu::plan;
 use quickstudy_tests::single_task_names;
@@ -36,7 +37,7 @@ fn settings(continuous: bool) -> [PpoConfig; 2] {
 }
 
 #[test]
-fn an_iteration_of_ppo_is_at_most_700_dispatches_and_a_rollout_4() {
+fn an_iteration_of_ppo_is_at_most_150_dispatches_and_a_rollout_4() {
     for name in single_task_names() {
         let env = env::builtin(name).unwrap();
         // A time limit below the horizon cuts the rollout into spans, each a loop of its own.
@@ -55,7 +56,12 @@ fn an_iteration_of_ppo_is_at_most_700_dispatches_and_a_rollout_4() {
                         panic!("{loops:?}")
                     };
                     assert!(rollout <= 4 && ended <= 4 && advantages <= 4 && updates >= 16, "{name}: {loops:?}");
-                    let most = if i == 0 && seeds == 1 { 700 } else { 760 };
+                    // With long observations or stacked seeds more products have more than two workgroups.
+                    let most = match (seeds, name) {
+                        (1, "cartpole") => 150,
+                        (1, _) => 230,
+                        _ => 760,
+                    };
                     assert!(all <= most, "{name}: {all}");
                 }
             }
@@ -64,7 +70,7 @@ fn an_iteration_of_ppo_is_at_most_700_dispatches_and_a_rollout_4() {
 }
 
 #[test]
-fn a_step_of_sac_with_its_update_is_at_most_93_dispatches_and_of_td3_72() {
+fn a_step_of_sac_with_its_update_is_at_most_77_dispatches_and_of_td3_60() {
     let env = env::builtin("pendulum").unwrap();
     let (sac, td3_config) = (SacConfig::default(), Td3Config::default());
     let sac = plan(Training::trace(&Sac::of(&sac, env.spec()).unwrap(), &env, 1).unwrap());
@@ -72,7 +78,7 @@ fn a_step_of_sac_with_its_update_is_at_most_93_dispatches_and_of_td3_72() {
     // Every second update of TD3 moves the policy: the host leaves out the dispatches of its step in the others.
     let small = training("sac", "pendulum").set("hidden = [64, 64]\nbatch_size = 100").setup().trace().unwrap();
     let small = plan(small);
-    for (name, plan, most) in [("SAC", sac, 93), ("SAC, small", small, 25), ("TD3", td3, 72)] {
+    for (name, plan, most) in [("SAC", sac, 77), ("SAC, small", small, 25), ("TD3", td3, 60)] {
         for bindings in [8, 32] {
             let (loops, all) = loops(&plan, bindings);
             println!("{name}, {bindings} buffers: {loops:?}, {all} in all");
@@ -171,9 +177,10 @@ fn the_outer_gradient_of_maml_trpo_is_at_most_56_dispatches() {
     }
 }
 
-/// Dispatches of an iteration with runs, and with one dispatch per kernel, of each algorithm's first preset.
+/// Runs join small kernels. Of each algorithm's first preset they leave at most 60 % of the dispatches, unless more than
+/// half are of kernels with three workgroups or more, which no run takes.
 #[test]
-fn runs_leave_at_most_60_percent_of_the_dispatches_of_every_algorithms_first_preset() {
+fn runs_leave_at_most_60_percent_of_dispatches_where_kernels_are_small() {
     let presets = presets().unwrap();
     for def in ALGORITHMS {
         let Some(preset) = presets.iter().find(|preset| preset.algorithm == def.name && preset.is_builtin()) else {
@@ -182,13 +189,14 @@ fn runs_leave_at_most_60_percent_of_the_dispatches_of_every_algorithms_first_pre
         let setup = training(def.name, &preset.env).with(preset.settings.clone()).setup();
         let plan = plan(setup.trace().unwrap());
         for bindings in [8, 32] {
-            let count = |runs| -> usize {
-                let limits = KernelLimits { bindings, runs, ..KernelLimits::default() };
-                dispatches(&plan, limits).unwrap().iter().sum()
-            };
+            let limits = |runs| KernelLimits { bindings, runs, ..KernelLimits::default() };
+            let count = |runs| dispatches(&plan, limits(runs)).unwrap().iter().sum::<usize>();
             let (alone, joined) = (count(false), count(true));
-            let percent = 100 * joined / alone;
-            println!("{} {}, {bindings} buffers: {joined} of {alone}, {percent} %", def.name, preset.env);
+            let kernels = kernels(&plan, limits(false)).unwrap();
+            let large: usize = kernels.iter().filter(|k| k.workgroups > 2).map(|k| k.dispatches).sum();
+            let [left, large] = [joined, large].map(|n| 100 * n / alone);
+            println!("| {} | {} | {bindings} | {alone} | {joined} | {left} % | {large} % |", def.name, preset.env);
+            assert!(left <= 60 || large > 50, "{}: {joined} of {alone}, {large} % are large", preset.name);
         }
     }
 }

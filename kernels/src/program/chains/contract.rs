@@ -77,7 +77,7 @@ impl<O: From<ChainProduct>> Builder<'_, O> {
                 }
                 let table = Table::new(&[k, n], &[ks, ns], 0);
                 let w = self.load(self.mem(w, [group, 0], vec![0; self.depth], table));
-                self.code.push(ChainInstr::ChainProduct { dst, a, w, sizes: [k, n] });
+                self.code.push(ChainInstr::RowProduct { dst, a, w, sizes: [k, n] });
             } else {
                 let w = self.mem(w, [group, 0], vec![0; self.depth], Table::Dense { start: 0, len: 1 });
                 self.code.push(ChainInstr::Own(ChainProduct { dst, a, w, strides: [ks, ns, k, n] }.into()));

@@ -143,7 +143,7 @@ pub enum ChainInstr<O> {
         unsigned: bool,
     },
     /// Product of each row with a matrix of its own.
-    ChainProduct {
+    RowProduct {
         /// Result `[n]`.
         dst: Reg,
         /// Rows `[k]`, from this block of the register on.
