@@ -3,11 +3,11 @@
 //! [`Gpu`] implements [`quickstudy_kernels::backend::Backend`]. `plan` turns the graph of a trace into a [`Plan`]:
 //! kernels, their order, and the memory of their operands. Each Map, Reduce and MatMul of a plan becomes one
 //! shader, or two where a long sum is cut into slices. A Scan whose rows are independent, such as a rollout, is one
-//! dispatch with an invocation per row; any other is a replay of its body's dispatches. Nothing is decided while a
-//! program runs.
+//! dispatch with an invocation per row; any other is a replay of its body's dispatches. Small kernels that follow each
+//! other are one dispatch: a workgroup runs them in turn. Nothing is decided while a program runs.
 //!
-//! `compile` walks a plan once: it finds the buffer behind every place, also through loops, and asks `wgsl` for a
-//! shader per kernel. `exec` replays them; the host only sets the offset of the step index, into one table that all
+//! `compile` walks a plan once: it finds the buffer behind every place, also through loops, asks `wgsl` for the code of
+//! each kernel, and joins runs of small ones. `exec` replays the dispatches; the host only sets the offset of the step index, into one table that all
 //! loops share. Buffers are whole and pooled, bind groups are kept per set of arguments, and shaders of the same text
 //! share a pipeline. `pace` chooses how much goes into a submission. [`predict`] says what a plan would take on a card
 //! that is not there, by the [`work`] that `wgsl` counts for each dispatch.

@@ -142,24 +142,20 @@ impl Emitter<'_> {
             this.line(&format!("{sum} = fma({x}, {y}, {sum});"));
             this.term();
         };
-        let before = self.text.len();
-        term(self, &Ix::Known(0), &sums[0]);
-        let bytes = self.text.len() - before;
+        let bytes = self.bytes_of(|this| term(this, &Ix::Known(0), &sums[0]));
         let room = (TEXT / bytes).clamp(1, n);
-        let whole = n <= room;
-        let stretch = if whole { n } else { room.min(STRETCH) };
-        let mut done = 1;
-        if !whole {
-            let turns = (n - 1) / stretch;
+        let mut done = 0;
+        if room < n {
+            let stretch = room.min(STRETCH);
             let i = self.name("i");
-            self.repeat(&i, turns, |this| {
+            self.repeat(&i, n / stretch, |this| {
                 let first = this.times(&Ix::var(&i), stretch);
                 for j in 0..stretch {
-                    let k = this.add(&first, &Ix::Known(1 + j));
+                    let k = this.add(&first, &Ix::Known(j));
                     term(this, &k, &sums[j % sums.len()]);
                 }
             });
-            done += turns * stretch;
+            done = n / stretch * stretch;
         }
         for k in done..n {
             term(self, &Ix::Known(k), &sums[k % sums.len()]);

@@ -190,6 +190,18 @@ impl<'a> Emitter<'a> {
         self.trips.saturating_add(self.terms / 4)
     }
 
+    /// Bytes of the text that some code would have.
+    pub(super) fn bytes_of(&mut self, code: impl FnOnce(&mut Self)) -> usize {
+        let (before, counted) = (self.text.len(), (self.trips, self.terms));
+        self.blocks.push(Block::default());
+        code(self);
+        self.blocks.pop();
+        let bytes = self.text.len() - before;
+        self.text.truncate(before);
+        (self.trips, self.terms) = counted;
+        bytes
+    }
+
     /// A name that is not in use.
     pub fn name(&mut self, prefix: &str) -> String {
         self.next += 1;

@@ -7,8 +7,6 @@ use super::index::Ix;
 const TERMS: usize = 4;
 /// Bytes of a term's text up to which a turn has several.
 const SHORT: usize = 1200;
-/// Stands in the loop's head until it is known how many terms a turn has.
-const HEAD: &str = "for (head)";
 
 /// The places of terms: `first`, then every `stride`th before `end`, in an invocation at most `most`.
 pub(super) struct Stretch<'a> {
@@ -31,24 +29,15 @@ impl Emitter<'_> {
     pub(super) fn stretch(&mut self, of: &Stretch<'_>, mut term: impl FnMut(&mut Self, &Ix)) {
         let Stretch { name, first, stride, end, most, even } = of;
         self.line(&format!("var {name} = {first};"));
-        let head = self.text.len();
-        let mut terms = 1;
-        self.turns(HEAD, *most, |this| {
-            let before = this.text.len();
-            term(this, &Ix::var(name));
-            if *most >= TERMS && this.text.len() - before <= SHORT {
-                terms = TERMS;
-                for j in 1..TERMS {
-                    let place = this.add(&Ix::var(name), &Ix::Known(j * stride));
-                    term(this, &place);
-                }
+        let is_short = self.bytes_of(|this| term(this, &Ix::var(name))) <= SHORT;
+        let terms = if is_short && *most >= TERMS { TERMS } else { 1 };
+        let last = if terms == 1 { (*name).to_owned() } else { format!("{name} + {}u", (terms - 1) * stride) };
+        self.turns(&format!("for (; {last} < {end}; {name} += {}u)", terms * stride), *most, |this| {
+            for j in 0..terms {
+                let place = this.add(&Ix::var(name), &Ix::Known(j * stride));
+                term(this, &place);
             }
         });
-        let limit = if terms == 1 { (*name).to_owned() } else { format!("{name} + {}u", (terms - 1) * stride) };
-        let real = format!("for (; {limit} < {end}; {name} += {}u)", terms * stride);
-        if let Some(at) = self.text[head..].find(HEAD) {
-            self.text.replace_range(head + at..head + at + HEAD.len(), &real);
-        }
         if terms > 1 && !(*even && most.is_multiple_of(terms)) {
             // The loop before has been counted for all terms.
             self.block(&format!("for (; {name} < {end}; {name} += {stride}u)"), |this| {

@@ -33,10 +33,9 @@ impl Kernels {
         self.0.get("lane_layers").map_or(0, |most| most.as_integer().unwrap().try_into().unwrap())
     }
 
-    /// Tells whether it plays step by step, as it learns between steps, or, in one environment, draws a new machine
-    /// where an episode ends. All others play a rollout in one tile.
-    fn plays_by_steps(&self, env: &str) -> bool {
-        self.0.get("plays_by_steps").is_some_and(|of| *of == Value::Boolean(true) || of.as_str() == Some(env))
+    /// Tells whether it plays step by step, as it learns between steps. All others play a rollout in one tile.
+    fn plays_by_steps(&self) -> bool {
+        self.0.get("plays_by_steps") == Some(&Value::Boolean(true))
     }
 }
 
@@ -53,7 +52,7 @@ fn presets_have_the_kernels_that_make_their_speed() {
         assert_eq!(census.gradient_norms > 0, kernels.has("gradient_norms"), "{name}: {census:?}");
         assert_eq!(census.row_layers > 0, kernels.has("row_layers"), "{name}: {census:?}");
         assert!(census.lane_layers <= kernels.lane_layers(), "{name}: {census:?}");
-        let by_steps = kernels.plays_by_steps(&preset.env);
+        let by_steps = kernels.plays_by_steps();
         assert_eq!(census.plays_by_steps > 0, by_steps, "{name}: {census:?}");
         assert!(by_steps || census.plays_in_tiles > 0, "{name}: {census:?}");
     }

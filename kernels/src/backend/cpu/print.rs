@@ -64,15 +64,25 @@ mod tests {
     fn a_program_prints_its_trace_and_its_steps() {
         let program = Program::new(&Device::cpu(1), |cx| {
             let x = cx.input("x", &[4, 3], DType::F32);
-            let (c, _) = scan(7, true, &[Tensor::zeros(&[3])], &[], |_, c, _| Loop {
-                carry: vec![c[0] + x.slice(0, 1, 2).reshape(&[3]).sum_all()],
+            // Each row of a new carry needs all rows of the old one.
+            let (c, _) = scan(7, true, &[Tensor::zeros(&[3, 3]) + x.slice(0, 0, 3)], &[], |_, c, _| Loop {
+                carry: vec![c[0].matmul(c[0])],
                 ys: Vec::new(),
             });
             cx.output("last", c[0]);
+            cx.output("large", x.exp().sum(&[1]));
             cx.output("turned", x.transpose());
         });
         let text = program.unwrap().dump();
-        for part in ["@0 input `x` f32[4, 3]", "%1 = ", "steps: ", "\n  scan 7x backwards -> ", "\n    ", " -> @2"] {
+        for part in [
+            "@0 input `x` f32[4, 3]",
+            "%0 = @0: f32[4, 3]",
+            "steps: ",
+            "\n  scan 7x backwards -> ",
+            "\n    ",
+            "\n  tiles of 16 of [1, 4] rows",
+            " -> @3",
+        ] {
             assert!(text.contains(part), "no {part:?} in\n{text}");
         }
     }
