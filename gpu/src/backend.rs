@@ -34,7 +34,7 @@ impl Gpu {
     pub async fn open(options: &GpuOptions) -> Result<Gpu> {
         let context = Context::new(options).await?;
         let tiled = options.tiled.unwrap_or(!context.info.software);
-        let runs = options.runs.unwrap_or(true);
+        let runs = options.runs.unwrap_or(!context.info.software);
         Ok(Gpu { context, tiled, runs })
     }
 

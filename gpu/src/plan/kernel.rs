@@ -75,7 +75,7 @@ pub struct Kernel {
 /// of slices, then their sum.
 const LONG_PRODUCT: usize = 2048;
 /// A reduction longer than this, of few results, takes two dispatches on a device with many cores.
-const LONG_SUM: usize = 16_384;
+const LONG_SUM: usize = 12_288;
 /// How many results are few.
 const FEW_RESULTS: usize = 65_536;
 

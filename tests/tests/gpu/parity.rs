@@ -8,9 +8,9 @@ use quickstudy_tests::random_graph::{Report, Scale, Way, check, generate};
 use quickstudy_tests::single_task_names;
 use quickstudy_tests::trainings::{distance, theta, training, wait};
 
-/// `tiled`: large products by way of workgroup memory, also where that is slower.
+/// `tiled`: large products by way of workgroup memory, and small kernels in turn, also where that is slower.
 fn gpu(tiled: bool) -> Device {
-    Device::new(gpu::open(&GpuOptions { tiled: Some(tiled), ..GpuOptions::default() }))
+    Device::new(gpu::open(&GpuOptions { tiled: Some(tiled), runs: Some(tiled), ..GpuOptions::default() }))
 }
 
 fn random_programs(seeds: std::ops::Range<u64>, scale: Scale, tiled: bool) {

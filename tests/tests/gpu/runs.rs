@@ -60,9 +60,9 @@ fn kernels_that_wait_for_each_other_are_few_dispatches() {
     assert!(each >= 20, "{each}");
     assert_eq!(count(many_kernels, limits), 1);
     let [alone_in_loop, in_loop] = [alone, limits].map(|limits| count(products_in_a_loop, limits));
-    assert!(in_loop <= 5 * 2 + 2 && alone_in_loop >= 5 * 5, "{in_loop} of {alone_in_loop}");
+    assert!(2 * in_loop < alone_in_loop, "{in_loop} of {alone_in_loop}");
     let outputs = [alone, limits].map(|limits| count(ten_outputs, limits));
-    assert!(outputs[0] >= 10 && (2..=3).contains(&outputs[1]), "{outputs:?}");
+    assert!(outputs[0] > outputs[1] && (2..=5).contains(&outputs[1]), "{outputs:?}");
     // Memory and iterations of a workgroup end runs, too.
     let small = KernelLimits { workgroup_bytes: 512, ..limits };
     assert_eq!(count(many_kernels, small), each);

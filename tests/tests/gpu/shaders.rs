@@ -46,7 +46,7 @@ fn ppo_translates_to_every_shading_language() {
             // Drivers take longer the longer a shader is, and a step of the cheetah is the longest.
             let longest = texts.iter().map(String::len).max().unwrap();
             println!("{name}, {bindings} buffers: the longest shader has {longest} bytes");
-            assert!(longest <= 150_000, "{name}: {longest}");
+            assert!(longest <= 160_000, "{name}: {longest}");
         }
     }
 }
