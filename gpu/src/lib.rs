@@ -7,10 +7,10 @@
 //! other are one dispatch: a workgroup runs them in turn. Nothing is decided while a program runs.
 //!
 //! `compile` walks a plan once: it finds the buffer behind every place, also through loops, asks `wgsl` for the code of
-//! each kernel, and joins runs of small ones. `exec` replays the dispatches; the host only sets the offset of the step index, into one table that all
-//! loops share. Buffers are whole and pooled, bind groups are kept per set of arguments, and shaders of the same text
-//! share a pipeline. `pace` chooses how much goes into a submission. [`predict`] says what a plan would take on a card
-//! that is not there, by the [`work`] that `wgsl` counts for each dispatch.
+//! each kernel, and joins runs of small ones. `exec` replays the dispatches; the host only sets the offset of the step
+//! index, into one table that all loops share. Buffers are whole and pooled, bind groups are kept per set of arguments,
+//! and shaders of the same text share a pipeline. `pace` chooses how much goes into a submission. [`predict`] says what
+//! a plan would take on a card that is not there, by the [`work`] that `wgsl` counts for each dispatch.
 //!
 //! All errors of wgpu end as typed errors at the next call, a lost device before its consequences. What does not fit
 //! into a buffer is found before anything is allocated. Shaders run with wgpu's run-time checks, natively too. WGSL

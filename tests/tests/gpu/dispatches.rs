@@ -177,8 +177,8 @@ fn the_outer_gradient_of_maml_trpo_is_at_most_56_dispatches() {
     }
 }
 
-/// Runs join small kernels. Of each algorithm's first preset they leave at most 60 % of the dispatches, unless more than
-/// 40 % are of kernels with three workgroups or more, which no run takes.
+/// Runs join small kernels. Of each algorithm's first preset they leave at most 60 % of the dispatches, unless more
+/// than 40 % are of kernels with three workgroups or more, which no run takes.
 #[test]
 fn runs_leave_at_most_60_percent_of_dispatches_where_kernels_are_small() {
     let presets = presets().unwrap();

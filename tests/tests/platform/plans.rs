@@ -32,11 +32,11 @@ fn counts(plan: &Plan) -> Vec<(usize, usize)> {
 #[test]
 fn ppo_takes_few_dispatches() {
     let discrete = ppo("cartpole");
-    assert_eq!(counts(&discrete), [(11, 11), (3, 3), (1, 1), (41, 42)], "{discrete}");
+    assert_eq!(counts(&discrete), [(11, 11), (3, 3), (1, 1), (41, 41)], "{discrete}");
     let continuous = ppo("pendulum");
-    assert_eq!(counts(&continuous), [(9, 9), (3, 3), (1, 1), (38, 39)], "{continuous}");
+    assert_eq!(counts(&continuous), [(9, 9), (3, 3), (1, 1), (38, 38)], "{continuous}");
     let several = ppo_on(&Panel::Shown.env().with_time_limit(500).expect("a longer episode"));
-    assert_eq!(counts(&several), [(11, 11), (3, 3), (1, 1), (45, 46)], "{several}");
+    assert_eq!(counts(&several), [(11, 11), (3, 3), (1, 1), (45, 45)], "{several}");
 }
 
 /// Debug builds and the feature `validate` follow what each place of a plan holds.
