@@ -12,8 +12,8 @@ pub struct GpuOptions {
     /// Share the operands of large products in workgroup memory; none for doing so where it is faster, on all but
     /// software adapters.
     pub tiled: Option<bool>,
-    /// Join small dispatches that follow each other; none for doing so where it is faster, on all but software
-    /// adapters: these start a dispatch at once, and take long to compile a long shader.
+    /// Join small dispatches that follow each other; none for doing so natively on all but software adapters: these
+    /// start a dispatch at once, and take long to compile a long shader.
     pub runs: Option<bool>,
 }
 

@@ -34,7 +34,9 @@ impl Gpu {
     pub async fn open(options: &GpuOptions) -> Result<Gpu> {
         let context = Context::new(options).await?;
         let tiled = options.tiled.unwrap_or(!context.info.software);
-        let runs = options.runs.unwrap_or(!context.info.software);
+        // A browser does not say whether its adapter is software, and the time that it takes to compile a long shader
+        // is not measured.
+        let runs = options.runs.unwrap_or(!context.info.software && !cfg!(target_arch = "wasm32"));
         Ok(Gpu { context, tiled, runs })
     }
 
