@@ -183,6 +183,7 @@ impl Executable for GpuExecutable {
         footprint
     }
 
+    #[cfg(not(target_arch = "wasm32"))]
     fn print(&self, _trace: &Trace) -> String {
         self.plan.kernels().unwrap_or_default()
     }

@@ -112,6 +112,7 @@ pub trait Executable {
     }
 
     /// What the trace was compiled to, as text: kernels or steps in their order, a line each or several.
+    #[cfg(not(target_arch = "wasm32"))]
     fn print(&self, _trace: &Trace) -> String {
         String::new()
     }

@@ -41,6 +41,7 @@ mod lowering;
 mod memory;
 mod node;
 mod norm;
+#[cfg(not(target_arch = "wasm32"))]
 mod print;
 mod product;
 mod run;

@@ -47,6 +47,7 @@ impl Executable for Leased {
         self.inner.footprint(trace)
     }
 
+    #[cfg(not(target_arch = "wasm32"))]
     fn print(&self, trace: &Trace) -> String {
         self.inner.print(trace)
     }

@@ -145,7 +145,9 @@ impl Program {
         &self.trace
     }
 
-    /// The trace, and what the device made of it, as text: the same for the same trace.
+    /// The trace, and what the device made of it, as text: the same for the same trace. WebAssembly has no such texts,
+    /// which would be a part of each first load.
+    #[cfg(not(target_arch = "wasm32"))]
     pub fn dump(&self) -> String {
         format!("{}{}", self.trace, self.executable.print(&self.trace))
     }

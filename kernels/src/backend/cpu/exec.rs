@@ -5,6 +5,7 @@ use super::footprint;
 use super::halt::{Halt, Ran, copy};
 use super::memory::{Memory, Span};
 use super::node::{self, gather_view};
+#[cfg(not(target_arch = "wasm32"))]
 use super::print;
 use super::run::Run;
 use super::simd::isa::Isa;
@@ -77,6 +78,7 @@ impl Executable for CpuExecutable {
         footprint::of(trace, &self.root, self.threads)
     }
 
+    #[cfg(not(target_arch = "wasm32"))]
     fn print(&self, trace: &Trace) -> String {
         print::text(&trace.graph, &self.root)
     }

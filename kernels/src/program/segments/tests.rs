@@ -82,7 +82,7 @@ fn a_trace_that_asks_nothing_is_the_program_that_it_was() {
     };
     let segments = Segments::new(&device, trace).unwrap();
     let program = Program::new(&device, trace).unwrap();
-    assert_eq!(segments.last().dump(), program.dump());
+    assert_eq!(segments.last().trace().to_string(), program.trace().to_string());
 }
 
 #[test]
