@@ -51,7 +51,7 @@ use scope::{Scope, Want};
 /// A planned program.
 #[derive(Debug)]
 pub struct Plan {
-    /// What was traced.
+    /// The trace that the kernels compute.
     pub trace: Arc<Trace>,
     /// The kernels.
     pub schedule: KernelSchedule,

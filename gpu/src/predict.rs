@@ -1,4 +1,4 @@
-//! What a plan would take on a graphics card, without one: a model of its dispatches.
+//! Predicts the time of a plan on a graphics card by a model of its dispatches, without the card.
 //!
 //! A dispatch takes as long as what one of its invocations does, one thing after the other. [`Work`] counts that, and a
 //! [`Card`] has a time for each [`Cost`]. The model leaves out bandwidth, and arithmetic where there are more

@@ -1,8 +1,8 @@
-//! What one invocation of a kernel does, one thing after the other: counted while its code is written.
+//! Counts the serial work of one invocation of a kernel, while the kernel's code is written.
 
 use std::ops::{AddAssign, Index};
 
-/// What takes the time of a program on a GPU.
+/// A kind of work that takes time on a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cost {
     /// Dispatches, each of which waits for the one before.
@@ -67,7 +67,7 @@ impl Work {
         self
     }
 
-    /// The same work, so many times.
+    /// Repeats this work a number of times.
     #[must_use]
     pub fn times(self, n: usize) -> Work {
         Work(self.0.map(|count| n as u64 * count))

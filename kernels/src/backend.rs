@@ -111,7 +111,7 @@ pub trait Executable {
         Footprint::of_arguments(trace, 4)
     }
 
-    /// What the trace was compiled to, as text: kernels or steps in their order, a line each or several.
+    /// Prints the kernels or steps that the trace was compiled to, in their order, each in a line or several.
     #[cfg(not(target_arch = "wasm32"))]
     fn print(&self, _trace: &Trace) -> String {
         String::new()

@@ -14,7 +14,7 @@ const GROUPS: usize = 2;
 /// Bytes of a run's text at most: a driver's time to compile grows faster than the text.
 const TEXT: usize = 100_000;
 
-/// The same steps, with runs of small dispatches joined.
+/// Joins runs of small dispatches.
 pub(super) fn join(compiled: Compiled, limits: KernelLimits) -> Compiled {
     let Compiled { dispatches, mut steps, own, longest } = compiled;
     let mut dispatches: Vec<Option<Dispatch>> = dispatches.into_iter().map(Some).collect();

@@ -34,7 +34,7 @@ pub(crate) struct Emitter<'a> {
     pub(super) turning: HashMap<u32, (Vec<NodeId>, Vec<NodeId>, Ix)>,
     pub(super) blocks: Vec<Block>,
     pub(super) text: String,
-    /// What invocations need to have something to do, and the length of the text before it.
+    /// The condition on which an invocation has something to do, and the length of the text before it.
     guard: Option<(usize, String)>,
     /// Arrays in workgroup memory.
     shared: Vec<Shared>,
@@ -107,7 +107,7 @@ impl<'a> Emitter<'a> {
         self.computed.remove(&node);
     }
 
-    /// What one invocation does, whose loops take that cost; of a loop over rows, in a step.
+    /// Counts the work of one invocation, whose loops have that cost; of a loop over rows, the work of a step.
     fn work(&self, cost: Cost) -> Work {
         match cost {
             Cost::Rollout => Work::default().with(cost, self.trips).with(Cost::Straight, self.terms),
@@ -147,6 +147,16 @@ impl<'a> Emitter<'a> {
         let name = format!("{kind}{number}");
         self.shared.push(Shared { name: name.clone(), element, len });
         name
+    }
+
+    /// Arrays in workgroup memory with an element of each reduction or product for each invocation, by their names.
+    pub fn share_sums(&mut self, heads: &[NodeId], len: usize) -> Vec<String> {
+        let mut names = Vec::with_capacity(heads.len());
+        for (number, head) in heads.iter().enumerate() {
+            let (_, element) = self.start_of(*head);
+            names.push(self.share(number, element, len));
+        }
+        names
     }
 
     /// A statement.

@@ -99,14 +99,7 @@ pub(super) fn emit(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory, 
     let results: usize = kernel.space.iter().product();
     let total: usize = stages.iter().product();
     let (lanes, blocks) = (GROUP / width, results.div_ceil(*width));
-    let arrays: Vec<String> = heads
-        .iter()
-        .enumerate()
-        .map(|(k, id)| {
-            let (_, element) = emitter.start_of(*id);
-            emitter.share(k, element, GROUP)
-        })
-        .collect();
+    let arrays = emitter.share_sums(heads, GROUP);
     emitter.line("let number = group.x + group.y * count.x;");
     emitter.guard(format!("number < {}u", slices * blocks));
     let (lane, place, apart) = match work.across {

@@ -38,14 +38,7 @@ pub(super) fn emit(
     let lanes = GROUP / WIDTH;
     let scratch = memory.written.len();
     emitter.read.insert(scratch);
-    let arrays: Vec<String> = heads
-        .iter()
-        .enumerate()
-        .map(|(k, id)| {
-            let (_, element) = emitter.start_of(*id);
-            emitter.share(k, element, GROUP)
-        })
-        .collect();
+    let arrays = emitter.share_sums(heads, GROUP);
     emitter.line(&format!("let item = (group.x + group.y * count.x) * {WIDTH}u + local % {WIDTH}u;"));
     emitter.line(&format!("let place = min(item, {}u);", results - 1));
     for (k, id) in heads.iter().enumerate() {

@@ -140,7 +140,7 @@ impl Program {
         Ok(Program { device: device.clone(), trace, executable, args: Vec::new(), scalars: Vec::new() })
     }
 
-    /// What was traced.
+    /// Returns the trace that was compiled.
     pub fn trace(&self) -> &Arc<Trace> {
         &self.trace
     }

@@ -1,4 +1,4 @@
-//! What iterations of the measured trainings would take on graphics cards that are not there: a model of their kernels.
+//! Predicts, without a graphics card, how long iterations of the measured trainings take on some, by their kernels.
 
 use super::training::TrainingCase;
 use crate::json::bench::{PredictedKernel, Prediction};

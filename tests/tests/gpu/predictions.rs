@@ -1,4 +1,4 @@
-//! What a plan would take on a graphics card, by a model of its kernels; none is needed for it.
+//! Predicts the time of a plan on graphics cards by a model of its kernels, which needs no card.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use quickstudy_core::algo::{Ppo, PpoConfig, Sampling, Training};

@@ -60,7 +60,7 @@ impl Units {
         Units { scopes: units, calls_loop: calls_loop(graph) }
     }
 
-    /// Those of a scope.
+    /// Returns the units of a scope.
     pub fn of(&self, scope: u32) -> &[Unit] {
         self.scopes.get(&scope).map_or(&[], Vec::as_slice)
     }
