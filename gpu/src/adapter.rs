@@ -15,6 +15,9 @@ pub struct GpuOptions {
     /// Join small dispatches that follow each other; none for doing so natively on all but software adapters: these
     /// start a dispatch at once, and take long to compile a long shader.
     pub runs: Option<bool>,
+    /// Compute rows and sums over them tile by tile, in workgroup memory; none for doing so natively on all but
+    /// software adapters, whose barriers cost more than that saves.
+    pub chains: Option<bool>,
 }
 
 /// An adapter, for people.

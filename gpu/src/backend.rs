@@ -24,6 +24,7 @@ pub struct Gpu {
     context: Rc<Context>,
     tiled: bool,
     runs: bool,
+    chains: bool,
 }
 
 impl Gpu {
@@ -36,8 +37,9 @@ impl Gpu {
         let tiled = options.tiled.unwrap_or(!context.info.software);
         // A browser does not say whether its adapter is software, and the time that it takes to compile a long shader
         // is not measured.
-        let runs = options.runs.unwrap_or(!context.info.software && !cfg!(target_arch = "wasm32"));
-        Ok(Gpu { context, tiled, runs })
+        let is_card = !context.info.software && !cfg!(target_arch = "wasm32");
+        let (runs, chains) = (options.runs.unwrap_or(is_card), options.chains.unwrap_or(is_card));
+        Ok(Gpu { context, tiled, runs, chains })
     }
 
     /// Opens a GPU as a [`Device`].
@@ -130,8 +132,18 @@ impl Backend for Gpu {
 
     fn compile(&self, trace: Arc<Trace>) -> Result<Box<dyn Executable>> {
         large::check_arguments(&self.context, &trace)?;
-        let plan = Plan::new(trace, &PlanOptions::default())?;
-        let compiled = compile::compile(&plan, self.limits())?;
+        let limits = self.limits();
+        let planned = |chains: bool| {
+            let chains = chains.then_some(limits.workgroup_bytes);
+            let plan = Plan::new(trace.clone(), &PlanOptions { chains, ..PlanOptions::default() })?;
+            let compiled = compile::compile(&plan, limits)?;
+            Ok((plan, compiled))
+        };
+        // A chain that binds too many buffers is left to kernels of fewer nodes.
+        let (plan, compiled) = match planned(self.chains) {
+            Err(_) if self.chains => planned(false),
+            planned => planned,
+        }?;
         large::check_own(&self.context, &plan, &compiled.own)?;
         Ok(Box::new(GpuExecutable::new(&self.context, plan, compiled)?))
     }

@@ -144,7 +144,9 @@ impl Compiler<'_> {
                 writes.push((*node, spot, row));
             }
         }
-        for part in self.parts(&reads, writes) {
+        // A chain computes everything at once.
+        let parts = if kernel.kind == Kind::Chain { vec![writes] } else { self.parts(&reads, writes) };
+        for part in parts {
             self.dispatches(kernel, reads.clone(), &part, steps)?;
         }
         Ok(())
@@ -178,7 +180,7 @@ impl Compiler<'_> {
         steps: &mut Vec<Step>,
     ) -> Result<()> {
         bindings.write(writes);
-        let Bindings { mut homes, memory, .. } = bindings;
+        let Bindings { mut homes, memory, spots } = bindings;
         let graph = &self.plan.trace.graph;
         let (passes, scratch) = wgsl::passes(graph, kernel, &memory, self.limits)?;
         if scratch > 0 {
@@ -187,6 +189,7 @@ impl Compiler<'_> {
         for pass in passes {
             let bound = pass.body.bindings().len();
             if bound > self.limits.bindings {
+                spots.iter().filter_map(|spot| spot.key).for_each(|(key, len)| self.wishes.wish(key, len));
                 let names: Vec<_> = kernel.nodes.iter().map(|id| graph.nodes[*id as usize].op.name()).collect();
                 return Err(Error::Device(format!(
                     "a kernel binds {} buffers, and this GPU allows {}: {}",

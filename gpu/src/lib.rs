@@ -34,6 +34,7 @@ mod pipeline;
 mod plan;
 pub mod predict;
 mod read;
+mod tile;
 mod wgsl;
 pub mod work;
 

@@ -18,6 +18,7 @@
 //! The larger steps are `#[inline(never)]`: a browser optimises a function as a whole, in time that grows faster than
 //! its size, and all of planning in one function keeps it from the kernels for half a second.
 
+mod chains;
 mod flow;
 mod fuse;
 mod inline;
@@ -36,6 +37,7 @@ mod validate;
 use std::sync::Arc;
 
 use quickstudy_kernels::math::order::by_key;
+use quickstudy_kernels::program::chains::Units;
 use quickstudy_kernels::program::{Role, Trace};
 use quickstudy_kernels::tensor::graph::ROOT;
 use quickstudy_kernels::tensor::op::Scan;
@@ -43,6 +45,7 @@ use quickstudy_kernels::tensor::{Graph, NodeId, Op};
 use quickstudy_kernels::{Error, Result};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+pub(crate) use chains::PlannedChain;
 pub use kernel::{Kernel, KernelSchedule, Kind, Place};
 pub(crate) use kernel::{is_long_product, is_long_sum};
 pub use options::PlanOptions;
@@ -79,7 +82,8 @@ impl Plan {
             }
         };
         let wants: Vec<Want> = trace.results.iter().map(want).collect();
-        let schedule = Scope { graph, scope: ROOT, outs: &outs, options }.schedule(&wants);
+        let units = Units::new(graph, &trace.outs());
+        let schedule = Scope { graph, scope: ROOT, outs: &outs, units: &units, options }.schedule(&wants);
         let plan = Plan { trace, schedule };
         if cfg!(any(debug_assertions, test, feature = "validate")) {
             plan.validate().map_err(|e| Error::Program(format!("{e}\n{plan}")))?;
@@ -105,7 +109,10 @@ impl Scope<'_> {
 
     #[inline(never)]
     fn fused(&self, wants: &[Want]) -> KernelSchedule {
-        let flow = flow::Flow::new(self, wants);
+        let nodes: Vec<NodeId> = wants.iter().map(|want| want.node).collect();
+        let bytes = self.options.chains;
+        let chains = bytes.map_or_else(Vec::new, |bytes| chains::chains(self, self.units, &nodes, bytes));
+        let flow = flow::Flow::new(self, wants, &chains);
         let mut forced = vec![false; flow.items.len()];
         let mut cap = fuse::Cap { most: self.options.max_bindings, in_place: true };
         loop {
@@ -118,7 +125,7 @@ impl Scope<'_> {
                 continue;
             }
             let schedule = memory::emit(self, &flow, &inlined, order::order(&flow, &inlined, groups));
-            let too_many = |k: &Kernel| k.kind != Kind::Scan && k.bindings() > cap.most;
+            let too_many = |k: &Kernel| !matches!(k.kind, Kind::Scan | Kind::Chain) && k.bindings() > cap.most;
             if cap.in_place && schedule.kernels.iter().any(too_many) {
                 // What was to be written in place could not be.
                 cap.in_place = false;

@@ -30,6 +30,7 @@ impl Card {
         micros: [
             5.1,    // launch, drain and cache flush: wgpu puts a barrier after every write
             0.5,    // about 900 cycles, with the first loads after it
+            0.15,   // 260 cycles: a barrier, and the first loads after it
             0.0463, // 81 cycles: two loads, one after the other, the loop's bound and its checks
             0.0055, // 10 cycles: loads that overlap, and four sums at once. PPO with 4 × 128 steps then takes 11 ms
             1.0,    // loads that depend on the step before

@@ -9,6 +9,7 @@
 //! a run-time zero.
 
 mod body;
+mod chain;
 mod contract;
 mod emit;
 mod index;
@@ -25,6 +26,7 @@ mod rowwise;
 mod scalar;
 mod split;
 mod stretch;
+mod sums;
 mod tiled;
 
 use quickstudy_kernels::tensor::{Graph, NodeId, Op};
@@ -40,7 +42,7 @@ use results::{results, write};
 pub(crate) use rowwise::RowLoop;
 
 use crate::limits::KernelLimits;
-use crate::plan::{Kernel, Kind};
+use crate::plan::{Kernel, Kind, PlannedChain};
 use crate::work::Cost;
 
 /// A compute shader.
@@ -73,6 +75,9 @@ pub(crate) fn passes(
     memory: &Memory,
     limits: KernelLimits,
 ) -> Result<(Vec<Pass>, usize)> {
+    if let Some(of) = &kernel.chain {
+        return chain_passes(graph, of, memory, limits);
+    }
     let new = || Emitter::new(graph, memory.leaves.clone(), &kernel.nodes);
     let mut emitter = new();
     let product = kernel.nodes.iter().copied().find(|id| matches!(graph.nodes[*id as usize].op, Op::MatMul { .. }));
@@ -122,6 +127,22 @@ fn written(graph: &Graph, kernel: &Kernel, id: NodeId) -> usize {
         }
         _ => node.len(),
     }
+}
+
+/// The shaders of a Chain, and how many words of scratch they share.
+///
+/// # Errors
+/// If the plan is at fault.
+fn chain_passes(graph: &Graph, of: &PlannedChain, memory: &Memory, limits: KernelLimits) -> Result<(Vec<Pass>, usize)> {
+    let body = chain::body(graph, of, memory)?;
+    let moved = of.outs.iter().map(|id| graph.nodes[*id as usize].len()).sum();
+    if of.tile.workgroups == 1 {
+        return Ok((vec![Pass { body, moved }], 0));
+    }
+    let scratch = of.tile.groups * of.tile.workgroups * of.tile.numbers();
+    let joins = sums::bodies(graph, of, memory, limits)?;
+    let joins = joins.into_iter().map(|body| Pass { body, moved });
+    Ok((std::iter::once(Pass { body, moved: scratch }).chain(joins).collect(), scratch))
 }
 
 /// Checks that an invocation makes no more iterations than it may.

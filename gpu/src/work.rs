@@ -9,6 +9,8 @@ pub enum Cost {
     Dispatch,
     /// Barriers between kernels that share a dispatch.
     Barrier,
+    /// Levels of chains, with a barrier between each two.
+    Level,
     /// Iterations of the loops in a loop over rows that has products, such as a rollout.
     Rollout,
     /// Multiply-adds of such products that are written one after the other, without a loop.
@@ -27,9 +29,10 @@ pub enum Cost {
 
 impl Cost {
     /// All of them, in the order of [`Work`].
-    pub const ALL: [Cost; 9] = [
+    pub const ALL: [Cost; 10] = [
         Cost::Dispatch,
         Cost::Barrier,
+        Cost::Level,
         Cost::Rollout,
         Cost::Straight,
         Cost::Scan,
@@ -44,6 +47,7 @@ impl Cost {
         match self {
             Cost::Dispatch => "dispatches",
             Cost::Barrier => "barriers between kernels",
+            Cost::Level => "levels of chains",
             Cost::Rollout => "loops of rollouts",
             Cost::Straight => "straight products of rollouts",
             Cost::Scan => "steps of scans",
@@ -75,7 +79,7 @@ impl Work {
 
     /// Iterations of all loops.
     pub fn iterations(&self) -> u64 {
-        let is_loop = |cost: &&Cost| !matches!(cost, Cost::Dispatch | Cost::Barrier | Cost::Straight);
+        let is_loop = |cost: &&Cost| !matches!(cost, Cost::Dispatch | Cost::Barrier | Cost::Level | Cost::Straight);
         Cost::ALL.iter().filter(is_loop).map(|cost| self[*cost]).sum()
     }
 }

@@ -31,7 +31,7 @@ mod arg;
 mod ask;
 #[cfg(feature = "debug")]
 mod bulk;
-pub(crate) mod chains;
+pub mod chains;
 mod context;
 mod cut;
 mod division;
@@ -61,6 +61,7 @@ pub use arg::{Arg, Role, ScalarSpec};
 pub use context::Context;
 pub use flops::Flops;
 pub use footprint::{Footprint, Holds};
+pub use layout::Access;
 pub use native::NativeCall;
 pub use print::{describe, operand};
 pub use program::{Outputs, Program};

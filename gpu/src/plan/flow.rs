@@ -1,11 +1,14 @@
 //! The nodes of a scope and who reads whom.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use quickstudy_kernels::program::{fold, is_constant, is_leaf, is_view};
 use quickstudy_kernels::tensor::op::Scan;
 use quickstudy_kernels::tensor::{Graph, NodeId, Op, Unary};
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::chains::PlannedChain;
 use super::kernel::Place;
 use super::scope::{Scope, Want};
 
@@ -28,6 +31,8 @@ pub(super) enum Class {
     Call,
     /// Some operands of a Concat that has too many for one kernel.
     Piece,
+    /// Rows, tile by tile, and sums over them.
+    Chain,
 }
 
 /// How an item reads an operand.
@@ -65,12 +70,16 @@ pub(super) struct Item {
     pub edges: Vec<Edge>,
     /// The operands of the node that make a piece.
     pub operands: Option<Range<usize>>,
+    /// The number of its chain.
+    pub chain: Option<usize>,
 }
 
 /// A scope's items.
 pub(super) struct Flow<'a> {
     /// The scope.
     pub scope: &'a Scope<'a>,
+    /// Its chains.
+    pub chains: &'a [Arc<PlannedChain>],
     /// The wanted values that are not in their places from the start.
     pub wants: Vec<Want>,
     /// The items, operands before readers.
@@ -91,13 +100,14 @@ const TILE: usize = 64;
 
 impl<'a> Flow<'a> {
     #[inline(never)]
-    pub(super) fn new(scope: &'a Scope<'a>, wants: &[Want]) -> Flow<'a> {
+    pub(super) fn new(scope: &'a Scope<'a>, wants: &[Want], chains: &'a [Arc<PlannedChain>]) -> Flow<'a> {
         let graph = scope.graph;
         // A value that is in its place from the start needs nothing.
         let wants: Vec<Want> = wants.iter().filter(|w| w.old != Some(w.node)).cloned().collect();
         let outs: Vec<NodeId> = wants.iter().map(|w| w.node).collect();
         let mut flow = Flow {
             scope,
+            chains,
             wants,
             items: Vec::new(),
             of: vec![NONE; graph.nodes.len()],
@@ -105,7 +115,15 @@ impl<'a> Flow<'a> {
             readers: Vec::new(),
             changes: Vec::new(),
         };
-        for id in graph.reachable(&outs, scope.scope) {
+        for step in in_order(graph, graph.reachable(&outs, scope.scope), chains) {
+            let id = match step {
+                Ordered::Node(id) => id,
+                Ordered::Chain(chain) => {
+                    chains[chain].nodes.iter().for_each(|id| flow.of[*id as usize] = flow.items.len() as u32);
+                    flow.items.push(chain_item(chain, &chains[chain]));
+                    continue;
+                }
+            };
             let node = &graph.nodes[id as usize];
             if node.scope != scope.scope || is_view(&node.op) || is_leaf(&node.op) {
                 continue;
@@ -145,7 +163,14 @@ impl<'a> Flow<'a> {
             let constant = is_constant(&graph.nodes[root as usize].op);
             let edges = if constant { Vec::new() } else { vec![edge] };
             flow.wanted.push(flow.items.len());
-            flow.items.push(Item { node: want.node, class: Class::Copy, space: len, edges, operands: None });
+            flow.items.push(Item {
+                node: want.node,
+                class: Class::Copy,
+                space: len,
+                edges,
+                operands: None,
+                chain: None,
+            });
         }
         flow.readers = vec![Vec::new(); flow.items.len()];
         for (i, item) in flow.items.iter().enumerate() {
@@ -190,6 +215,7 @@ impl<'a> Flow<'a> {
         let it = &self.items[item];
         match it.class {
             Class::Scan | Class::Call => self.scope.outs.get(&it.node).cloned().unwrap_or_default(),
+            Class::Chain => it.chain.map_or_else(Vec::new, |chain| self.chains[chain].outs.clone()),
             _ => vec![it.node],
         }
     }
@@ -241,7 +267,8 @@ impl<'a> Flow<'a> {
         let writes = if self.wants.iter().any(row) { 2 } else { 1 };
         let most = self.scope.options.max_bindings.saturating_sub(writes).max(1);
         let mut pieces: Vec<Item> = Vec::new();
-        let mut item = Item { node: id, class: Class::Piece, space: 0, edges: Vec::new(), operands: Some(0..0) };
+        let mut item =
+            Item { node: id, class: Class::Piece, space: 0, edges: Vec::new(), operands: Some(0..0), chain: None };
         let mut roots: Vec<NodeId> = Vec::new();
         for (i, s) in node.src.iter().enumerate() {
             let (to, _) = fold(graph, *s);
@@ -323,8 +350,52 @@ impl<'a> Flow<'a> {
             }
             _ => node.src.iter().for_each(|s| read(*s, true, Some(len))),
         }
-        Item { node: id, class, space, edges, operands: None }
+        Item { node: id, class, space, edges, operands: None, chain: None }
     }
+}
+
+/// A node of a scope, or one of its chains.
+#[derive(Clone, Copy)]
+enum Ordered {
+    Node(NodeId),
+    Chain(usize),
+}
+
+/// The nodes of a scope with each chain in the place of its own, operands before readers.
+fn in_order(graph: &Graph, nodes: Vec<NodeId>, chains: &[Arc<PlannedChain>]) -> Vec<Ordered> {
+    if chains.is_empty() {
+        return nodes.into_iter().map(Ordered::Node).collect();
+    }
+    let members = chains.iter().enumerate().flat_map(|(k, chain)| chain.nodes.iter().map(move |id| (*id, k)));
+    let chain_of: FxHashMap<NodeId, usize> = members.collect();
+    let reachable: FxHashSet<NodeId> = nodes.iter().copied().collect();
+    let (mut order, mut seen, mut seen_chains) = (Vec::new(), FxHashSet::default(), vec![false; chains.len()]);
+    for id in nodes {
+        let mut stack = vec![(id, false)];
+        while let Some((id, ready)) = stack.pop() {
+            let chain = chain_of.get(&id).copied();
+            if ready {
+                order.push(chain.map_or(Ordered::Node(id), Ordered::Chain));
+                continue;
+            }
+            let is_new = match chain {
+                Some(chain) => !std::mem::replace(&mut seen_chains[chain], true),
+                None => reachable.contains(&id) && seen.insert(id),
+            };
+            if is_new {
+                stack.push((id, true));
+                let src = chain.map_or(&graph.nodes[id as usize].src[..], |chain| &chains[chain].reads[..]);
+                stack.extend(src.iter().rev().map(|id| (*id, false)));
+            }
+        }
+    }
+    order
+}
+
+fn chain_item(number: usize, chain: &PlannedChain) -> Item {
+    let edges = chain.reads.iter().map(|to| Edge { to: *to, how: Use::Elsewhere, evaluations: None }).collect();
+    let node = chain.nodes.last().copied().unwrap_or_default();
+    Item { node, class: Class::Chain, space: 0, edges, operands: None, chain: Some(number) }
 }
 
 /// Tells whether the body of a loop only stores rows into a carry, or has a loop that does.

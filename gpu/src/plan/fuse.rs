@@ -104,7 +104,7 @@ impl Groups {
             .iter()
             .filter(|(_, how)| *how == Use::Direct)
             .filter_map(|(t, _)| self.of[flow.find(*t)?])
-            .filter(|k| self.list[*k].space == item.space && self.list[*k].kind != Kind::Scan)
+            .filter(|k| self.list[*k].space == item.space && !matches!(self.list[*k].kind, Kind::Scan | Kind::Chain))
             .collect();
         near.sort_unstable();
         near.dedup();
@@ -206,6 +206,7 @@ impl Groups {
                 Class::Reduce => Kind::Reduce,
                 Class::MatMul => Kind::MatMul,
                 Class::Scan => Kind::Scan,
+                Class::Chain => Kind::Chain,
                 _ => Kind::Map,
             };
             let stages = if kind == Kind::Reduce { stages(flow, inlined, i) } else { Vec::new() };
@@ -338,7 +339,7 @@ impl Groups {
                 continue;
             };
             let writes = if flow.items[i].class == Class::Call { flow.values(i).len() } else { 1 };
-            if g.kind == Kind::Scan || g.reads.len() + writes <= cap.most {
+            if matches!(g.kind, Kind::Scan | Kind::Chain) || g.reads.len() + writes <= cap.most {
                 continue;
             }
             let mut best: Option<(usize, usize)> = None;

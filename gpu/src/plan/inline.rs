@@ -178,7 +178,7 @@ fn light(flow: &Flow<'_>, wanted: &[bool]) -> Vec<Option<(NodeId, usize)>> {
         let readers = &flow.readers[t];
         let class = |r: usize| flow.items[r].class;
         wanted[t]
-            || matches!(class(t), Class::Scan | Class::Call)
+            || matches!(class(t), Class::Scan | Class::Call | Class::Chain)
             || readers.iter().any(|(r, k)| flow.items[*r].edges[*k].evaluations.is_none())
             || (readers.len() > 1 && readers.iter().any(|(r, _)| matches!(class(*r), Class::MatMul | Class::Call)))
     };
@@ -219,6 +219,9 @@ fn is_inner_sum(flow: &Flow<'_>, i: usize) -> bool {
     let [(reader, _)] = flow.readers[i][..] else {
         return false;
     };
+    if flow.items[reader].class != Class::Reduce {
+        return false;
+    }
     let whole = fold(graph, graph.nodes[flow.items[reader].node as usize].src[0]).1;
     let same =
         matches!((op(i), op(reader)), (Op::Sum { .. }, Op::Sum { .. }) | (Op::ReduceMax { .. }, Op::ReduceMax { .. }));

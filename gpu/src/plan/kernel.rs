@@ -1,9 +1,12 @@
 //! Kernels, and the schedules that they form.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use quickstudy_kernels::program::{fold, is_view};
 use quickstudy_kernels::tensor::{Graph, NodeId, Op};
+
+use super::chains::PlannedChain;
 
 /// The kinds of kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -14,6 +17,8 @@ pub enum Kind {
     Reduce,
     /// A batched matrix product.
     MatMul,
+    /// Rows that workgroups compute tile by tile, and sums over them.
+    Chain,
     /// A loop over a body schedule.
     Scan,
 }
@@ -25,6 +30,7 @@ impl Kind {
             Kind::Map => "map",
             Kind::Reduce => "reduce",
             Kind::MatMul => "matmul",
+            Kind::Chain => "chain",
             Kind::Scan => "scan",
         }
     }
@@ -69,6 +75,8 @@ pub struct Kernel {
     pub writes: Vec<(NodeId, Place)>,
     /// The inside of a Scan.
     pub body: Option<Box<KernelSchedule>>,
+    /// What a Chain computes.
+    pub chain: Option<Arc<PlannedChain>>,
 }
 
 /// A contraction at least this long, of few results, takes two dispatches on a device with many cores: partial sums
@@ -108,6 +116,8 @@ impl Kernel {
         let len = |id: NodeId| graph.nodes[id as usize].len();
         match self.kind {
             Kind::Map => 1,
+            // The sums of several workgroups are added by the second.
+            Kind::Chain => self.chain.as_ref().map_or(1, |chain| chain.tile.workgroups.min(2)),
             Kind::Reduce | Kind::MatMul => {
                 let long = self.nodes.iter().any(|id| {
                     let node = &graph.nodes[*id as usize];

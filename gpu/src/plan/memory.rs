@@ -81,7 +81,8 @@ pub(super) fn emit(scope: &Scope<'_>, flow: &Flow<'_>, inlined: &Inlined, ordere
         let (nodes, body) = contents(scope, flow, inlined, group);
         let operands = group.items.first().and_then(|i| flow.items[*i].operands.clone());
         let space = space(flow, group, &writes);
-        schedule.kernels.push(Kernel { kind: group.kind, space, nodes, operands, reads, writes, body });
+        let chain = group.items.first().and_then(|i| flow.items[*i].chain).map(|chain| flow.chains[chain].clone());
+        schedule.kernels.push(Kernel { kind: group.kind, space, nodes, operands, reads, writes, body, chain });
     }
     schedule
 }
@@ -99,8 +100,10 @@ fn contents(
     let mut stack: Vec<usize> = group.items.clone();
     while let Some(i) = stack.pop() {
         let item = &flow.items[i];
-        if item.class != Class::Copy {
-            nodes.push(item.node);
+        match item.chain {
+            Some(chain) => nodes.extend(&flow.chains[chain].nodes),
+            None if item.class != Class::Copy => nodes.push(item.node),
+            None => {}
         }
         if matches!(item.class, Class::Scan | Class::Call) {
             nodes.extend(flow.values(i));
@@ -123,7 +126,7 @@ fn space(flow: &Flow<'_>, group: &Group, writes: &[(NodeId, Place)]) -> Vec<usiz
     let graph = flow.scope.graph;
     let shape = |node: NodeId| graph.nodes[node as usize].shape.clone();
     match (group.kind, group.items.first()) {
-        (Kind::Scan, _) => Vec::new(),
+        (Kind::Scan | Kind::Chain, _) => Vec::new(),
         (_, None) => writes.first().map_or_else(Vec::new, |w| shape(w.0)),
         (_, Some(i)) => match flow.items[*i].class {
             Class::Store => shape(graph.nodes[flow.items[*i].node as usize].src[2]),

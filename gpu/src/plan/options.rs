@@ -7,10 +7,12 @@ pub struct PlanOptions {
     pub fuse: bool,
     /// Buffers that one kernel may bind.
     pub max_bindings: usize,
+    /// Bytes of workgroup memory that a chain may take; none for no chains.
+    pub chains: Option<usize>,
 }
 
 impl Default for PlanOptions {
     fn default() -> Self {
-        PlanOptions { fuse: true, max_bindings: 8 }
+        PlanOptions { fuse: true, max_bindings: 8, chains: Some(16_384) }
     }
 }

@@ -88,7 +88,7 @@ pub(super) fn order(flow: &Flow<'_>, inlined: &Inlined, groups: Groups) -> Order
         let Some(k) = this.groups.of[i] else {
             continue;
         };
-        let kept = matches!(class, Class::Scan | Class::Call) || this.is_read_by_others(i, k);
+        let kept = matches!(class, Class::Scan | Class::Call | Class::Chain) || this.is_read_by_others(i, k);
         for v in flow.values(i) {
             if kept && !this.homes.contains_key(&v) {
                 let temp = this.temp(flow.len(v));
@@ -218,7 +218,7 @@ impl Ordering<'_> {
             None => {}
         }
         if let Place::Row(_) = want.place {
-            if copy || self.is_read_by_others(item, k) || flow.items[item].class == Class::Call {
+            if copy || self.is_read_by_others(item, k) || matches!(flow.items[item].class, Class::Call | Class::Chain) {
                 // Written twice, piece by piece where it is written so.
                 let writers = flow.writers(item).filter_map(|writer| self.groups.of[writer]);
                 self.more.extend(writers.map(|k| (k, value, ValueHome::Fixed(want.place))));

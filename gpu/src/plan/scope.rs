@@ -1,5 +1,6 @@
 //! A scope (the program, or the body of a loop), and the values that it must leave behind.
 
+use quickstudy_kernels::program::chains::Units;
 use quickstudy_kernels::tensor::{Graph, NodeId};
 use rustc_hash::FxHashMap;
 
@@ -24,5 +25,7 @@ pub(super) struct Scope<'a> {
     pub(super) scope: u32,
     /// The `Op::Out` nodes of each scan and call, in order.
     pub(super) outs: &'a FxHashMap<NodeId, Vec<NodeId>>,
+    /// The units of all scopes, of which chains are formed.
+    pub(super) units: &'a Units,
     pub(super) options: &'a PlanOptions,
 }

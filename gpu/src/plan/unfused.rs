@@ -35,7 +35,7 @@ impl Scope<'_> {
     fn copy(&self, node: NodeId, place: Place, reads: Vec<(NodeId, Place)>) -> Kernel {
         let space = self.graph.nodes[node as usize].shape.clone();
         let (nodes, writes) = (Vec::new(), vec![(node, place)]);
-        Kernel { kind: Kind::Map, space, nodes, operands: None, reads, writes, body: None }
+        Kernel { kind: Kind::Map, space, nodes, operands: None, reads, writes, body: None, chain: None }
     }
 
     fn keep(&self, schedule: &mut KernelSchedule, node: NodeId) -> Place {
@@ -98,6 +98,7 @@ impl Scope<'_> {
                 reads: self.reads(&schedule, operands),
                 writes: Vec::new(),
                 body: None,
+                chain: None,
             };
             match &node.op {
                 Op::Scan(_) | Op::Call(_) => {

@@ -139,7 +139,8 @@ impl Validator<'_> {
                     matches!(op, Op::MatMul { .. } | Op::Store | Op::Scan(_) | Op::Call(_))
                         || (reduces && self.graph.nodes[*id as usize].op.name() != op.name())
                 };
-                if kernel.nodes[..at].contains(&root) && !(whole && self.same_index(*id)) && heavy(root) {
+                let elsewhere = !(whole && self.same_index(*id)) && kernel.kind != Kind::Chain;
+                if kernel.nodes[..at].contains(&root) && elsewhere && heavy(root) {
                     return self.fault(format!("{who} needs %{root} for %{id} at other indices than it computes it"));
                 }
             }

@@ -40,7 +40,7 @@ pub(crate) struct Shared {
 impl Shared {
     /// Bytes that it takes.
     pub fn bytes(&self) -> usize {
-        self.len * if self.element == "vec4<f32>" { 16 } else { 4 }
+        self.len * if self.element.starts_with("vec4") { 16 } else { 4 }
     }
 }
 

@@ -142,6 +142,7 @@ impl<'a> Emitter<'a> {
         let kind = match element {
             "f32" => "floats",
             "u32" => "integers",
+            "vec4<u32>" => "rows",
             _ => "vectors",
         };
         let name = format!("{kind}{number}");
@@ -173,6 +174,21 @@ impl<'a> Emitter<'a> {
         self.blocks.pop();
         self.line("}");
         result
+    }
+
+    /// Opens a block whose statements run so many times: what is computed inside is known inside only.
+    pub fn open(&mut self, head: &str, n: usize) {
+        self.line(&format!("{head} {{"));
+        self.blocks.push(Block::default());
+        self.times = self.times.saturating_mul(n);
+        self.trips = self.trips.saturating_add(if n > 1 { self.times } else { 0 });
+    }
+
+    /// Closes the block that was opened last, with the same number.
+    pub fn close(&mut self, n: usize) {
+        self.times /= n.max(1);
+        self.blocks.pop();
+        self.line("}");
     }
 
     /// A loop from 0 to `n`, with the name of its variable.

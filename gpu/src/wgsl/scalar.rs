@@ -54,6 +54,43 @@ pub(super) fn binary(op: Binary, x: &str, y: &str) -> String {
     }
 }
 
+/// [`unary`] of the four rows of a vector.
+pub(super) fn unary_of_rows(op: Unary, x: &str, from: DType) -> String {
+    match op {
+        Unary::Neg | Unary::Sqrt | Unary::Floor => unary(op, x, from),
+        Unary::Recip => format!("vec4<f32>(1.0f) / {x}"),
+        _ => {
+            let rows = (0..4).map(|row| unary(op, &format!("{x}[{row}]"), from));
+            rows_of(op.result(from), rows)
+        }
+    }
+}
+
+/// [`binary`] of the four rows of two vectors.
+pub(super) fn binary_of_rows(op: Binary, x: &str, y: &str) -> String {
+    match op {
+        Binary::Lt => format!("vec4<u32>({x} < {y})"),
+        Binary::Eq => format!("vec4<u32>({x} == {y})"),
+        Binary::Shl => format!("{x} << ({y} & vec4<u32>(31u))"),
+        Binary::Shr => format!("{x} >> ({y} & vec4<u32>(31u))"),
+        _ => binary(op, x, y),
+    }
+}
+
+/// A vector of four rows.
+pub(super) fn rows_of(dtype: DType, rows: impl Iterator<Item = String>) -> String {
+    let rows: Vec<String> = rows.collect();
+    format!("{}({})", vector(dtype), rows.join(", "))
+}
+
+/// The type of a vector of four rows.
+pub(super) fn vector(dtype: DType) -> &'static str {
+    match dtype {
+        DType::F32 => "vec4<f32>",
+        DType::U32 => "vec4<u32>",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -308,7 +308,7 @@ impl Tensor {
         let Some(shape) = broadcast_shape(&sa, &sb) else {
             return shape_error(op.name(), format!("a shape that broadcasts with {sa:?}"), format!("{sb:?}"), at);
         };
-        let result = if op.is_comparison() { DType::U32 } else { da };
+        let result = op.result(da);
         let (ca, cb) = (self.constant(), other.constant());
         if da == DType::F32 {
             if let (Some(x), Some(y)) = (ca, cb) {

@@ -66,6 +66,14 @@ impl Unary {
         }
     }
 
+    /// The type of results, of operands of this type.
+    pub fn result(self, dtype: DType) -> DType {
+        match self {
+            Unary::Cast(to) | Unary::Bitcast(to) => to,
+            _ => dtype,
+        }
+    }
+
     /// Name in messages and printed plans.
     pub fn name(self) -> &'static str {
         match self {
@@ -129,6 +137,11 @@ impl Binary {
         Binary::Shl,
         Binary::Shr,
     ];
+
+    /// The type of results, of operands of this type.
+    pub fn result(self, dtype: DType) -> DType {
+        if self.is_comparison() { DType::U32 } else { dtype }
+    }
 
     /// Name in messages and printed plans.
     pub fn name(self) -> &'static str {

@@ -13,7 +13,7 @@ use quickstudy_core::tensor::Op;
 use quickstudy_core::train::{ALGORITHMS, evaluation_trace, presets};
 use quickstudy_core::{Context, DType, Program, Tensor};
 use quickstudy_gpu::predict::kernels;
-use quickstudy_gpu::{KernelLimits, Kind, Plan, dispatches};
+use quickstudy_gpu::{KernelLimits, Kind, Plan, PlanOptions, dispatches};
 use quickstudy_tests::gpu::plan;
 use quickstudy_tests::single_task_names;
 use quickstudy_tests::trainings::{training, training_on};
@@ -187,7 +187,8 @@ fn runs_leave_at_most_60_percent_of_dispatches_where_kernels_are_small() {
             continue;
         };
         let setup = training(def.name, &preset.env).with(preset.settings.clone()).setup();
-        let plan = plan(setup.trace().unwrap());
+        let options = PlanOptions { chains: None, ..PlanOptions::default() };
+        let plan = Plan::new(setup.trace().unwrap(), &options).unwrap();
         for bindings in [8, 32] {
             let limits = |runs| KernelLimits { bindings, runs, ..KernelLimits::default() };
             let count = |runs| dispatches(&plan, limits(runs)).unwrap().iter().sum::<usize>();

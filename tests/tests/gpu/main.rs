@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod chains;
 mod dispatches;
 mod env;
 mod finite;

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::{Device, Program, env};
-use quickstudy_gpu::{GpuOptions, KernelLimits, shaders};
+use quickstudy_gpu::{GpuOptions, KernelLimits, Plan, PlanOptions, shaders};
 use quickstudy_tests::gpu;
 use quickstudy_tests::random_graph::{Report, Scale, Way, check, generate};
 use quickstudy_tests::single_task_names;
@@ -10,7 +10,8 @@ use quickstudy_tests::trainings::{distance, theta, training, wait};
 
 /// `tiled`: large products by way of workgroup memory, and small kernels in turn, also where that is slower.
 fn gpu(tiled: bool) -> Device {
-    Device::new(gpu::open(&GpuOptions { tiled: Some(tiled), runs: Some(tiled), ..GpuOptions::default() }))
+    let (on, chains) = (Some(tiled), Some(false));
+    Device::new(gpu::open(&GpuOptions { tiled: on, runs: on, chains, ..GpuOptions::default() }))
 }
 
 fn random_programs(seeds: std::ops::Range<u64>, scale: Scale, tiled: bool) {
@@ -22,7 +23,8 @@ fn random_programs(seeds: std::ops::Range<u64>, scale: Scale, tiled: bool) {
     for seed in seeds {
         let recipe = generate(seed, scale);
         if tiled {
-            let plan = gpu::plan(Program::trace_of(|cx| recipe.trace(cx)).unwrap());
+            let options = PlanOptions { chains: None, ..PlanOptions::default() };
+            let plan = Plan::new(Program::trace_of(|cx| recipe.trace(cx)).unwrap(), &options).unwrap();
             let texts = shaders(&plan, KernelLimits::default()).unwrap();
             in_tiles += u64::from(texts.iter().any(|text| text.contains("vectors1")));
         }

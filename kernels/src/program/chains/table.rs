@@ -68,6 +68,11 @@ impl Table {
         }
     }
 
+    /// Tells whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Position of inner element `m`.
     pub fn at(&self, m: usize) -> usize {
         match self {
