@@ -1,7 +1,7 @@
 //! Tiles: how a workgroup computes a chain, some rows of it at a time.
 //!
-//! A value of a row that several invocations need is a register in workgroup memory: for each of its blocks, the rows
-//! of the tile, four to a vector. `item` turns the instructions of a chain into items, each of which is computed block
+//! A value of a row that several invocations need is a register in workgroup memory: for each four rows of the tile a
+//! vector of every block, so that neighbours read neighbours. `item` turns the instructions of a chain into items, each of which is computed block
 //! by block. `schedule` puts items that need no barrier between them into one level, and within it those that one
 //! invocation computes one after the other, in variables, into one section. `pool` lays the registers that outlive
 //! their section out in memory. Sums over rows are kept by invocations until the workgroup has had its last tile.
@@ -68,7 +68,7 @@ impl Tile {
         let fits = TILES.into_iter().filter(|lanes| *lanes == ROWS || *lanes < 2 * chain.rows);
         for lanes in fits {
             let Levels { levels, of } = levels(&items, &loads, &chain.sizes, lanes)?;
-            let Pool { places, vectors } = pool::pool(&items, &loads, &chain.sizes, (&levels, &of), lanes);
+            let Pool { places, vectors } = pool::pool(&items, &loads, &chain.sizes, &of, lanes);
             if 16 * vectors > bytes {
                 continue;
             }
@@ -99,18 +99,8 @@ impl Tile {
         self.sums.iter().sum()
     }
 
-    /// Distance of the blocks of a register in workgroup memory, in vectors.
-    pub fn stride(&self) -> usize {
-        stride(self.lanes)
-    }
-
     /// Tells whether no tile has rows beyond the last.
     pub fn is_even(&self) -> bool {
         self.workgroups * self.turns * self.lanes == self.rows
     }
-}
-
-/// Distance of blocks in vectors: odd, so that neighbours are in different banks.
-fn stride(lanes: usize) -> usize {
-    (lanes / ROWS) | 1
 }

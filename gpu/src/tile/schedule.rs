@@ -1,5 +1,6 @@
 //! Levels: items that need no barrier between them; and sections of a level, which have invocations of their own.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use quickstudy_kernels::program::chains::{Opnd, Reg};
@@ -64,7 +65,8 @@ pub(super) struct Levels {
 /// The levels of a chain's items, for tiles of so many rows; none if a product is larger than what all invocations can
 /// keep.
 pub(super) fn levels(items: &[TileItem], loads: &[Option<usize>], sizes: &[usize], lanes: usize) -> Option<Levels> {
-    let level = level_of(items, loads, sizes);
+    let mut level = level_of(items, loads, sizes);
+    sink(items, loads, sizes, &mut level);
     // Items that pass their blocks on in variables are in one section.
     let mut section: Vec<usize> = (0..items.len()).collect();
     let mut producer: HashMap<Reg, usize> = HashMap::new();
@@ -141,6 +143,47 @@ fn level_of(items: &[TileItem], loads: &[Option<usize>], sizes: &[usize]) -> Vec
         }
     }
     level
+}
+
+/// Moves items of one register to the first level that reads them, if that needs each block where it is computed: then
+/// no register keeps the result until then, but for the one that the item reads.
+fn sink(items: &[TileItem], loads: &[Option<usize>], sizes: &[usize], level: &mut [Option<usize>]) {
+    // Of each register the first level that reads it; none if that needs other blocks, too.
+    let mut first: HashMap<Reg, (usize, bool)> = HashMap::new();
+    for (i, item) in items.iter().enumerate().rev() {
+        let elementwise = matches!(item.op, TileOp::Unary(..) | TileOp::Binary(..) | TileOp::Select);
+        let mut read: Vec<Reg> = item.src.iter().filter_map(|src| register(src)).collect();
+        read.retain(|reg| loads[*reg].is_none());
+        read.dedup();
+        if let ([(reg, _)], [_], true) = (&item.dst[..], &read[..], elementwise)
+            && let (Some((to, true)), Some(at)) = (first.get(reg).copied(), level[i])
+            && item.writes_own(*reg, sizes)
+        {
+            level[i] = Some(at.max(to));
+        }
+        let Some(at) = level[i] else { continue };
+        let mut note = |reg: Reg, is_own: bool| {
+            let found = first.entry(reg).or_insert((at, is_own));
+            *found = match at.cmp(&found.0) {
+                Ordering::Less => (at, is_own),
+                Ordering::Equal => (at, found.1 && is_own),
+                Ordering::Greater => *found,
+            };
+        };
+        item.whole.iter().for_each(|(reg, ..)| note(*reg, false));
+        for src in &item.src {
+            if let Some(reg) = register(src) {
+                note(reg, item.is_own(src, sizes));
+            }
+        }
+    }
+}
+
+fn register(operand: &Opnd) -> Option<Reg> {
+    match operand {
+        Opnd::Reg(reg, _) => Some(*reg),
+        _ => None,
+    }
 }
 
 /// What invocations of an item's section have, and how many there are.

@@ -274,8 +274,8 @@ impl ChainCode<'_> {
 
     /// Where block `block` of a register is in workgroup memory.
     fn shared(&mut self, reg: Reg, block: &Ix, q: &Ix) -> String {
-        let by = self.emitter.times(block, self.tile.stride());
-        let at = self.emitter.add(&by, q);
+        let by = self.emitter.times(q, self.tile.sizes[reg]);
+        let at = self.emitter.add(block, &by);
         let at = self.emitter.add(&at, &Ix::Known(self.tile.places[reg].unwrap_or(usize::MAX)));
         format!("{}[{at}]", self.rows)
     }
