@@ -90,7 +90,7 @@ impl Gpu {
             if self.context.info.software { KernelLimits::SOFTWARE_TRIPS } else { KernelLimits::default().trips };
         let words = (self.context.room() / 4) as usize;
         let workgroup_bytes = self.context.limits.max_compute_workgroup_storage_size as usize;
-        KernelLimits { bindings, words, trips, workgroup_bytes, tiled: self.tiled, runs: self.runs }
+        KernelLimits { bindings, words, trips, workgroup_bytes, tiled: self.tiled, runs: self.runs, teams: self.chains }
     }
 
     /// The GPU's name, driver and limits.

@@ -45,12 +45,22 @@ pub struct KernelLimits {
     pub tiled: bool,
     /// Join small dispatches that follow each other.
     pub runs: bool,
+    /// Let the invocations of a workgroup share the products of rows that loop in one dispatch.
+    pub teams: bool,
 }
 
 impl Default for KernelLimits {
     /// WebGPU's default, and what a graphics card does within some milliseconds.
     fn default() -> Self {
-        KernelLimits { bindings: 8, words: 1 << 25, trips: 1 << 22, workgroup_bytes: 16_384, tiled: true, runs: true }
+        KernelLimits {
+            bindings: 8,
+            words: 1 << 25,
+            trips: 1 << 22,
+            workgroup_bytes: 16_384,
+            tiled: true,
+            runs: true,
+            teams: true,
+        }
     }
 }
 

@@ -22,11 +22,13 @@ mod moves;
 mod places;
 mod reduce;
 mod results;
+mod row_loop;
 mod rowwise;
 mod scalar;
 mod split;
 mod stretch;
 mod sums;
+mod team;
 mod tiled;
 
 use quickstudy_kernels::tensor::{Graph, NodeId, Op};
@@ -39,7 +41,7 @@ pub(crate) use memory::{Leaf, Memory, Words};
 pub(crate) use module::{Part, shader, shared};
 pub(crate) use results::GROUP;
 use results::{results, write};
-pub(crate) use rowwise::RowLoop;
+pub(crate) use row_loop::RowLoop;
 
 use crate::limits::KernelLimits;
 use crate::plan::{Kernel, Kind, PlannedChain};

@@ -197,8 +197,10 @@ impl Compiler<'_> {
         let carry_words = carries.iter().enumerate().map(of_carry).collect();
         let row_words = rows.iter().map(|spot| spot.map(|spot| bindings.words_written(spot))).collect();
         let Bindings { homes, spots, memory } = bindings;
+        let team_bytes = self.limits.teams.then_some(self.limits.workgroup_bytes);
+        let (level, carries_at, rows_at) = (frame.level, carry_words, row_words);
         let row_loop =
-            RowLoop { graph, node, scan, body, level: frame.level, memory, carries: carry_words, rows: row_words };
+            RowLoop { graph, node, scan, body, level, memory, carries: carries_at, rows: rows_at, team_bytes };
         let (loop_body, parts) = row_loop.body(self.limits.trips).ok()?;
         if homes.len() > self.limits.bindings {
             self.wish(of, &spots, carries, rows);

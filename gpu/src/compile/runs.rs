@@ -7,7 +7,8 @@ use super::compiled::{Compiled, Step};
 use super::dispatch::Dispatch;
 use super::spot::Home;
 use crate::limits::KernelLimits;
-use crate::wgsl;
+use crate::wgsl::{self, Part};
+use crate::work::Cost;
 
 /// Workgroups of a kernel in a run at most: one workgroup takes the place of all, in turn.
 const GROUPS: usize = 2;
@@ -70,9 +71,10 @@ fn join_steps(lists: &mut [Vec<Step>], dispatches: &mut [Option<Dispatch>], limi
     }
 }
 
-/// Tells whether a dispatch is small enough for a run.
+/// Tells whether a dispatch is small enough for a run. Those with levels of their own take long.
 fn is_small(dispatch: &Dispatch) -> bool {
-    dispatch.parts.iter().all(|part| part.body.size == wgsl::GROUP && part.body.groups <= GROUPS)
+    let is_short = |part: &Part| part.body.size == wgsl::GROUP && part.body.work[Cost::Level] == 0;
+    dispatch.parts.iter().all(|part| is_short(part) && part.body.groups <= GROUPS)
 }
 
 /// Tells whether a run may have one more dispatch.

@@ -2,8 +2,8 @@
 
 use quickstudy_kernels::program::chains::{Opnd, Reg};
 
-use super::item::TileItem;
 use super::ROWS;
+use super::item::TileItem;
 
 /// Where registers are in workgroup memory.
 pub(super) struct Pool {
@@ -93,12 +93,7 @@ pub(super) fn pool(
 }
 
 /// The life of each register that items compute.
-fn lives(
-    items: &[TileItem],
-    loads: &[Option<usize>],
-    sizes: &[usize],
-    of: &[Option<[usize; 2]>],
-) -> Vec<Option<Life>> {
+fn lives(items: &[TileItem], loads: &[Option<usize>], sizes: &[usize], of: &[Option<[usize; 2]>]) -> Vec<Option<Life>> {
     let mut lives: Vec<Option<Life>> = vec![None; sizes.len()];
     for (i, item) in items.iter().enumerate() {
         let Some(at) = of[i] else { continue };

@@ -11,8 +11,6 @@ use super::index::Ix;
 const SUMS: usize = 4;
 /// Terms in one turn of a loop where not all are written out.
 const STRETCH: usize = 16;
-/// Bytes of a product's text at most: drivers read all of it.
-const TEXT: usize = 4_000;
 
 impl Emitter<'_> {
     /// The operand of a reduction at an index of its result and indices along the reduced axes, outermost reduction
@@ -143,7 +141,7 @@ impl Emitter<'_> {
             this.term();
         };
         let bytes = self.bytes_of(|this| term(this, &Ix::Known(0), &sums[0]));
-        let room = (TEXT / bytes).clamp(1, n);
+        let room = (self.product_text / bytes).clamp(1, n);
         let mut done = 0;
         if room < n {
             let stretch = room.min(STRETCH);

@@ -9,9 +9,12 @@ use quickstudy_kernels::{DType, Error, Result};
 
 use super::body::{Body, Shared, Uses, buffer, literal};
 use super::index::Ix;
-use super::memory::{Leaf, Words};
+use super::memory::{Leaf, SharedRows, Words};
 use super::scalar::{binary, number, unary};
 use crate::work::{Cost, Work};
+
+/// Bytes of a product's text at most, unless said otherwise: drivers read all of it.
+pub(super) const TEXT: usize = 4_000;
 
 /// Expressions whose values are known inside of a block.
 #[derive(Default)]
@@ -47,6 +50,10 @@ pub(crate) struct Emitter<'a> {
     pub permutations: Vec<u32>,
     /// The row whose private values there are.
     pub row: Vec<Ix>,
+    /// The number of this row among those of the workgroup.
+    pub lane: Ix,
+    /// Bytes of a product's text up to which it is written out.
+    pub product_text: usize,
     /// Variables with the steps of loops that are in the code.
     pub loops: HashMap<usize, String>,
     /// Iterations of all loops that one invocation makes, without the terms of sums that are written out.
@@ -79,6 +86,8 @@ impl<'a> Emitter<'a> {
             literals: Vec::new(),
             permutations: Vec::new(),
             row: Vec::new(),
+            lane: Ix::Known(0),
+            product_text: TEXT,
             loops: HashMap::new(),
             trips: 0,
             terms: 0,
@@ -89,9 +98,9 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// From now on this row's elements of a value are in an array.
-    pub fn private(&mut self, node: NodeId, name: &str) {
-        self.leaves.insert(node, Leaf::Private(name.to_owned()));
+    /// From now on this row's elements of a value are there.
+    pub fn own(&mut self, node: NodeId, place: &Leaf) {
+        self.leaves.insert(node, place.clone());
     }
 
     /// More nodes may be computed.
@@ -162,7 +171,7 @@ impl<'a> Emitter<'a> {
 
     /// A statement.
     pub fn line(&mut self, text: &str) {
-        let indent = self.blocks.len(); // one each: steps of bodies are long, and drivers read all of it
+        let indent = self.blocks.len().min(2); // steps of bodies are long and deep, and drivers read all of it
         _ = writeln!(self.text, "{:indent$}{}", "", text.trim_start());
     }
 
@@ -268,6 +277,20 @@ impl<'a> Emitter<'a> {
         }
     }
 
+    /// Element `flat` of this row's own value.
+    pub fn of_row(&mut self, own: &Leaf, flat: &Ix) -> String {
+        match own {
+            Leaf::Private(name) => format!("{name}[{flat}]"),
+            Leaf::Shared(SharedRows { array, first, width }) => {
+                let row = self.times(&self.lane.clone(), *width);
+                let at = self.add(&row, flat);
+                let at = self.add(&at, &Ix::Known(*first));
+                format!("{array}[{at}]")
+            }
+            _ => String::new(),
+        }
+    }
+
     /// A value that is known already, for example from a loop that has summed it.
     pub fn know(&mut self, node: NodeId, at: &[Ix], name: &str) {
         if let Some(block) = self.blocks.last_mut() {
@@ -339,14 +362,14 @@ impl<'a> Emitter<'a> {
                 return self.value(of, &at);
             }
             Some(Leaf::Step(level)) => return self.step(level).to_string(),
-            Some(Leaf::Private(name)) => {
+            Some(own @ (Leaf::Private(_) | Leaf::Shared(_))) => {
                 let n = self.row.len();
-                let own = at.iter().zip(&self.row).zip(&node.shape).all(|((i, row), n)| *n == 1 || i == row);
-                if !own || at.len() < n {
+                let is_own = at.iter().zip(&self.row).zip(&node.shape).all(|((i, row), n)| *n == 1 || i == row);
+                if !is_own || at.len() < n {
                     return self.fault(id, "is needed at another row");
                 }
                 let flat = self.flat(&node.shape[n..], &at[n..]);
-                let word = format!("{name}[{flat}]");
+                let word = self.of_row(&own, &flat);
                 return self.bind(if node.dtype == DType::F32 { format!("bitcast<f32>({word})") } else { word });
             }
             None => {}

@@ -35,4 +35,17 @@ pub(crate) enum Leaf {
     Step(usize),
     /// This row's elements in an array of that name.
     Private(String),
+    /// This row's elements in workgroup memory.
+    Shared(SharedRows),
+}
+
+/// The rows of a value in workgroup memory: each row of the workgroup has so many words, the first from there on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SharedRows {
+    /// The array's name.
+    pub array: String,
+    /// The first word.
+    pub first: usize,
+    /// Words of a row.
+    pub width: usize,
 }

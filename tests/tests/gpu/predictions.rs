@@ -19,10 +19,18 @@ fn the_kernels_of_a_plan_are_named_and_counted() {
     found.iter().for_each(|kernel| all += kernel.all());
     assert_eq!(all[Cost::Dispatch], dispatches(&plan, limits).unwrap().iter().sum::<usize>() as u64);
 
-    // The rollout: of 128 steps, each with a policy of two layers of 64, which one invocation computes.
-    let rollout = found.iter().find(|kernel| kernel.operations == "loop of 128 steps").unwrap();
+    // The rollout: of 128 steps, each with a policy of two layers of 64, which one invocation computes, or a unit of each
+    // layer, with barriers between them.
+    let rollout_of = |limits| {
+        let found = kernels(&plan, limits).unwrap();
+        found.into_iter().find(|kernel| kernel.operations == "loop of 128 steps").unwrap()
+    };
+    let alone = rollout_of(KernelLimits { teams: false, ..limits });
     let multiply_adds = 128 * (4 * 64 + 64 * 64 + 64 * 2);
-    assert!(rollout.work[Cost::Rollout] + rollout.work[Cost::Straight] >= multiply_adds, "{rollout:?}");
+    assert!(alone.work[Cost::Rollout] + alone.work[Cost::Straight] >= multiply_adds, "{alone:?}");
+    let rollout = rollout_of(limits);
+    assert_eq!(rollout.work[Cost::Straight], 128 * (4 + 64 + 64), "{rollout:?}");
+    assert!(rollout.work[Cost::Level] >= 128 * 4, "{rollout:?}");
     assert_eq!((rollout.dispatches, rollout.workgroups), (1, 1));
     assert!(rollout.origin.as_ref().unwrap().starts_with("core/src/algo/on_policy/shared/rollout.rs:"), "{rollout:?}");
     // Products are there beside it, and their time is part of all.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use quickstudy_core::tensor::{Loop, Op, graph, scan, scan_until};
 use quickstudy_core::{Context, DType, Device, Program, State, Tensor};
-use quickstudy_gpu::{KernelLimits, dispatches, shaders};
+use quickstudy_gpu::{GpuOptions, KernelLimits, dispatches, shaders};
 use quickstudy_tests::gpu;
 use quickstudy_tests::trainings::{distance, wait};
 
@@ -19,10 +19,10 @@ fn last_steps(apart: u32) -> Tensor {
 }
 
 /// Rows that go through a layer until each ends by itself, with a derivative if `derive`.
-fn layers(cx: &mut Context, derive: bool) {
-    let (x, w) = (cx.input("x", &[2, 70, 3], DType::F32), cx.input("w", &[2, 3, 3], DType::F32));
+fn layers(cx: &mut Context, width: usize, derive: bool) {
+    let (x, w) = (cx.input("x", &[2, 70, width], DType::F32), cx.input("w", &[2, width, width], DType::F32));
     let last = last_steps(3);
-    let (carry, _) = scan_until(200, &[Tensor::zeros(&[2, 70, 3]), Tensor::zeros(&SHAPE)], &[], |t, c, _| {
+    let (carry, _) = scan_until(200, &[Tensor::zeros(&[2, 70, width]), Tensor::zeros(&SHAPE)], &[], |t, c, _| {
         let next = (c[0].matmul(w) + x + t.to_f32() * 0.125).sin();
         (Loop { carry: vec![next, c[1] + next.sum(&[2])], ys: Vec::new() }, t.eq(last))
     });
@@ -34,37 +34,46 @@ fn layers(cx: &mut Context, derive: bool) {
     }
 }
 
-fn run(device: &Device, derive: bool) -> Vec<Vec<f64>> {
-    let mut program = Program::new(device, |cx| layers(cx, derive)).unwrap();
+fn run(device: &Device, width: usize, derive: bool) -> Vec<Vec<f64>> {
+    let mut program = Program::new(device, |cx| layers(cx, width, derive)).unwrap();
     let numbers = |n: usize| (0..n).map(|i| ((i * 7919 + 13) % 1009) as f64 / 1009.0 - 0.5).collect::<Vec<f64>>();
-    let (x, w) = (device.array(&[2, 70, 3], &numbers(420)).unwrap(), device.array(&[2, 3, 3], &numbers(18)).unwrap());
+    let x = device.array(&[2, 70, width], &numbers(140 * width)).unwrap();
+    // So small that no error grows from step to step.
+    let weights: Vec<f64> = numbers(2 * width * width).iter().map(|w| w * 3.0 / width as f64).collect();
+    let w = device.array(&[2, width, width], &weights).unwrap();
     let out = program.run(&State::new(), &[("x", &x), ("w", &w)], &[]).unwrap();
     out.iter().map(|(_, a)| wait(device.read(a))).collect()
 }
 
 #[test]
 fn a_loop_that_ends_row_by_row_is_one_dispatch() {
-    let plan = gpu::plan(Program::trace_of(|cx| layers(cx, false)).unwrap());
+    let plan = gpu::plan(Program::trace_of(|cx| layers(cx, 3, false)).unwrap());
     let limits = KernelLimits::default();
     // The rows' last steps, and the loop.
     assert_eq!(dispatches(&plan, limits).unwrap(), [1, 1], "{plan}");
     let shader = shaders(&plan, limits).unwrap().concat();
-    assert_eq!(shader.matches("[0] != 0u) { break; }").count(), 1, "{shader}");
+    assert_eq!(shader.matches("[0u] != 0u) { break; }").count(), 1, "{shader}");
+    let plan_of_many = gpu::plan(Program::trace_of(|cx| layers(cx, 20, false)).unwrap());
+    assert_eq!(dispatches(&plan_of_many, limits).unwrap(), [1, 1], "{plan_of_many}");
+    let shader = shaders(&plan_of_many, limits).unwrap().concat();
+    assert_eq!(shader.matches("workgroupUniformLoad(&integers1[12]) == 0u) { break; }").count(), 1, "{shader}");
     // With few iterations per dispatch it is several, each of which looks whether its row has ended.
     let limits = KernelLimits { trips: 1000, ..limits };
     assert!(dispatches(&plan, limits).unwrap()[1] > 1, "{plan}");
-    assert_eq!(shaders(&plan, limits).unwrap().concat().matches("[0] != 0u) { break; }").count(), 1);
+    assert_eq!(shaders(&plan, limits).unwrap().concat().matches("[0u] != 0u) { break; }").count(), 1);
 }
 
 #[test]
 #[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn rows_and_derivatives_are_those_of_the_cpu_and_the_reference() {
-    let device = gpu::device();
-    for derive in [false, true] {
-        let exact = run(&Device::reference(), derive);
-        for found in [run(&device, derive), run(&Device::cpu(1), derive)] {
-            for (found, exact) in found.iter().zip(&exact) {
-                assert!(distance(found, exact) < 1e-4, "derivative {derive}");
+    // Of 20 units the invocations of a workgroup each compute one, of a few rows.
+    let together = Device::new(gpu::open(&GpuOptions { chains: Some(true), ..GpuOptions::default() }));
+    for (width, derive) in [(3, false), (3, true), (20, false), (20, true)] {
+        let exact = run(&Device::reference(), width, derive);
+        for device in [&gpu::device(), &together, &Device::cpu(1)] {
+            for (found, exact) in run(device, width, derive).iter().zip(&exact) {
+                let apart = distance(found, exact);
+                assert!(apart < 1e-4, "width {width}, derivative {derive}, {}: {apart:e}", device.caps().name);
             }
         }
     }
