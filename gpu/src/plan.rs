@@ -18,10 +18,12 @@
 //! The larger steps are `#[inline(never)]`: a browser optimises a function as a whole, in time that grows faster than
 //! its size, and all of planning in one function keeps it from the kernels for half a second.
 
+mod chain;
 mod chains;
 mod flow;
 mod fuse;
 mod inline;
+mod joined;
 mod kernel;
 mod memory;
 mod options;
@@ -33,6 +35,7 @@ mod scope;
 mod tests;
 mod unfused;
 mod validate;
+mod values;
 
 use std::sync::Arc;
 
@@ -45,7 +48,8 @@ use quickstudy_kernels::tensor::{Graph, NodeId, Op};
 use quickstudy_kernels::{Error, Result};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub(crate) use chains::PlannedChain;
+pub use chain::PlannedChain;
+pub(crate) use chain::SumPlace;
 pub use kernel::{Kernel, KernelSchedule, Kind, Place};
 pub(crate) use kernel::{is_long_product, is_long_sum};
 pub use options::PlanOptions;

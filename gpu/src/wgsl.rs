@@ -138,7 +138,7 @@ fn written(graph: &Graph, kernel: &Kernel, id: NodeId) -> usize {
 fn chain_passes(graph: &Graph, of: &PlannedChain, memory: &Memory, limits: KernelLimits) -> Result<(Vec<Pass>, usize)> {
     let body = chain::body(graph, of, memory)?;
     let moved = of.outs.iter().map(|id| graph.nodes[*id as usize].len()).sum();
-    if of.tile.workgroups == 1 {
+    if !of.has_end() {
         return Ok((vec![Pass { body, moved }], 0));
     }
     let scratch = of.tile.groups * of.tile.workgroups * of.tile.numbers();

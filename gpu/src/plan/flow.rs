@@ -8,7 +8,7 @@ use quickstudy_kernels::tensor::op::Scan;
 use quickstudy_kernels::tensor::{Graph, NodeId, Op, Unary};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::chains::PlannedChain;
+use super::chain::PlannedChain;
 use super::kernel::Place;
 use super::scope::{Scope, Want};
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use quickstudy_kernels::program::{fold, is_view};
 use quickstudy_kernels::tensor::{Graph, NodeId, Op};
 
-use super::chains::PlannedChain;
+use super::chain::PlannedChain;
 
 /// The kinds of kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -116,8 +116,7 @@ impl Kernel {
         let len = |id: NodeId| graph.nodes[id as usize].len();
         match self.kind {
             Kind::Map => 1,
-            // The sums of several workgroups are added by the second.
-            Kind::Chain => self.chain.as_ref().map_or(1, |chain| chain.tile.workgroups.min(2)),
+            Kind::Chain => 1 + self.chain.as_ref().map_or(0, |chain| usize::from(chain.has_end())),
             Kind::Reduce | Kind::MatMul => {
                 let long = self.nodes.iter().any(|id| {
                     let node = &graph.nodes[*id as usize];

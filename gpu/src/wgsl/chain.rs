@@ -13,7 +13,7 @@ use super::index::Ix;
 use super::memory::{Leaf, Memory};
 use super::results::GROUP;
 use super::scalar::{binary_of_rows, number, rows_of, unary_of_rows, vector};
-use super::sums::{SumRange, ranges};
+use super::sums::positions;
 use crate::plan::PlannedChain;
 use crate::tile::{ROWS, Section, SectionKind, Tile, TileItem, TileOp, composed};
 use crate::work::{Cost, Work};
@@ -598,7 +598,7 @@ impl ChainCode<'_> {
     /// Writes sums over rows: those of the workgroup to the scratch buffer, or if it is the only one to where they go.
     fn sums_end(&mut self) {
         let (tile, chain) = (self.tile, self.chain);
-        let ranges = ranges(chain);
+        let positions = positions(chain);
         for section in tile.levels.iter().flatten() {
             for item in &section.items {
                 let item = &tile.items[*item];
@@ -621,17 +621,17 @@ impl ChainCode<'_> {
                         _ => return,
                     };
                     this.emitter.open(&format!("if ({inside})"), 1);
-                    this.sum(&ranges, sum, &place, name);
+                    this.sum(positions[sum], sum, &place, name);
                     this.emitter.close(1);
                 });
             }
         }
     }
 
-    fn sum(&mut self, ranges: &[SumRange], sum: usize, place: &Ix, name: &str) {
+    /// Writes a number of a sum, whose first is at that position among those of the workgroup.
+    fn sum(&mut self, first: usize, sum: usize, place: &Ix, name: &str) {
         let word = format!("bitcast<u32>({name})");
-        if self.tile.workgroups == 1 {
-            let to = self.chain.sums[sum];
+        if let (false, (_, Some(to))) = (self.chain.has_end(), self.chain.sums[sum]) {
             let group = self.emitter.times(&self.group.clone(), to.group);
             let flat = self.emitter.add(place, &group);
             let flat = self.emitter.add(&flat, &Ix::Known(to.offset));
@@ -639,7 +639,6 @@ impl ChainCode<'_> {
         }
         let scratch = self.memory.written.len();
         self.emitter.written.insert(scratch);
-        let first = ranges.iter().flat_map(|range| &range.sums).find(|of| of.0 == sum).map_or(0, |of| of.1);
         let row = self.emitter.times(&Ix::var("number"), self.tile.numbers());
         let flat = self.emitter.add(&row, place);
         let flat = self.emitter.add(&flat, &Ix::Known(first));

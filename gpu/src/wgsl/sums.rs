@@ -1,4 +1,5 @@
-//! Sums over the rows of a chain: where several workgroups have parts of them, a dispatch adds these.
+//! Sums over the rows of a chain: where several workgroups have parts of them, or something follows from them before it
+//! is written, a dispatch finishes them.
 
 use quickstudy_kernels::Result;
 use quickstudy_kernels::tensor::{Graph, NodeId};
@@ -11,103 +12,166 @@ use super::memory::Memory;
 use super::results::GROUP;
 use super::stretch::Stretch;
 use crate::limits::KernelLimits;
-use crate::plan::PlannedChain;
-use crate::work::Cost;
+use crate::plan::{PlannedChain, SumPlace};
+use crate::work::{Cost, Work};
 
-/// Sums that follow each other in the same value, and in the scratch buffer.
-#[derive(Clone, Debug)]
-pub(super) struct SumRange {
-    /// The value.
-    pub node: NodeId,
-    /// Its position there, of the first group, and the distance of groups.
-    pub offset: usize,
-    pub group: usize,
-    /// Its position among the sums of a workgroup.
-    pub first: usize,
-    /// Numbers of a group.
-    pub len: usize,
-    /// Number and position of each sum.
-    pub sums: Vec<(usize, usize)>,
-}
-
-/// The ranges of a chain's sums.
-pub(super) fn ranges(chain: &PlannedChain) -> Vec<SumRange> {
+/// The position of each sum among those that a workgroup leaves: sums that follow each other in a value follow each
+/// other here, too.
+pub(super) fn positions(chain: &PlannedChain) -> Vec<usize> {
     let mut order: Vec<usize> = (0..chain.sums.len()).collect();
-    order.sort_by_key(|sum| (chain.sums[*sum].node, chain.sums[*sum].offset));
-    let (mut ranges, mut first): (Vec<SumRange>, usize) = (Vec::new(), 0);
+    order.sort_by_key(|sum| chain.sums[*sum].1.map(|place| (place.node, place.offset)));
+    let (mut positions, mut next) = (vec![0; order.len()], 0);
     for sum in order {
-        let (place, len) = (chain.sums[sum], chain.tile.sums[sum]);
-        match ranges.last_mut() {
-            Some(range) if range.node == place.node && range.offset + range.len == place.offset => {
-                range.sums.push((sum, first));
-                range.len += len;
-            }
-            _ => ranges.push(SumRange {
-                node: place.node,
-                offset: place.offset,
-                group: place.group,
-                first,
-                len,
-                sums: vec![(sum, first)],
-            }),
-        }
-        first += len;
+        positions[sum] = next;
+        next += chain.tile.sums[sum];
     }
-    ranges
+    positions
 }
 
-/// Dispatches that add the sums of a chain's workgroups, each of which binds few enough buffers.
+/// Numbers that are written to one place: sums as they are, or what follows from some.
+struct Finished {
+    place: SumPlace,
+    /// How many of a group.
+    len: usize,
+    /// The sums, their positions, and their numbers of a group.
+    sums: Vec<(NodeId, usize, usize)>,
+    /// What follows from them.
+    value: Option<NodeId>,
+}
+
+fn finished(chain: &PlannedChain) -> Vec<Finished> {
+    let positions = positions(chain);
+    let mut order: Vec<(usize, usize)> = positions.iter().copied().enumerate().map(|(sum, at)| (at, sum)).collect();
+    order.sort_unstable();
+    let mut all: Vec<Finished> = Vec::new();
+    for (at, sum) in order {
+        let ((node, place), len) = (chain.sums[sum], chain.tile.sums[sum]);
+        let Some(place) = place else { continue };
+        match all.last_mut() {
+            Some(last)
+                if (last.place.node, last.place.offset + last.len) == (place.node, place.offset)
+                    && last.sums[0].1 + last.len == at =>
+            {
+                last.len += len;
+            }
+            _ => all.push(Finished { place, len, sums: vec![(node, at, len)], value: None }),
+        }
+    }
+    for after in &chain.after {
+        let of = |node: &NodeId| chain.sums.iter().position(|sum| sum.0 == *node).unwrap_or_default();
+        let sum = |node: &NodeId| (*node, positions[of(node)], chain.tile.sums[of(node)]);
+        let sums: Vec<(NodeId, usize, usize)> = after.sums.iter().map(sum).collect();
+        let len = after.len;
+        all.push(Finished { place: after.place, len, sums, value: Some(after.value) });
+    }
+    all
+}
+
+/// Dispatches that finish the sums of a chain, each of which binds few enough buffers.
 ///
 /// # Errors
 /// If the plan is at fault.
 pub(super) fn bodies(graph: &Graph, chain: &PlannedChain, memory: &Memory, limits: KernelLimits) -> Result<Vec<Body>> {
     let bindings = |node: NodeId| memory.writes.iter().filter(move |w| w.0 == node).map(|w| w.1.binding);
-    let mut parts: Vec<(Vec<usize>, Vec<SumRange>)> = Vec::new();
-    for range in ranges(chain) {
-        let more: Vec<usize> = bindings(range.node).collect();
-        let fits = |of: &[usize]| of.len() + more.iter().filter(|b| !of.contains(b)).count() < limits.bindings;
+    // What follows from sums reads other values.
+    let read = if chain.after.is_empty() { 1 } else { 1 + memory.written.iter().filter(|written| !**written).count() };
+    let mut parts: Vec<(Vec<usize>, Vec<Finished>)> = Vec::new();
+    for one in finished(chain) {
+        let more: Vec<usize> = bindings(one.place.node).collect();
+        let fits = |of: &[usize]| of.len() + more.iter().filter(|b| !of.contains(b)).count() + read <= limits.bindings;
         match parts.last_mut().filter(|part| fits(&part.0)) {
-            Some((bound, ranges)) => {
+            Some((bound, list)) => {
                 bound.extend(more);
                 bound.sort_unstable();
                 bound.dedup();
-                ranges.push(range);
+                list.push(one);
             }
-            None => parts.push((more, vec![range])),
+            None => parts.push((more, vec![one])),
         }
     }
-    parts.into_iter().map(|(_, ranges)| body(graph, chain, memory, &ranges)).collect()
+    parts.into_iter().map(|(_, list)| body(graph, chain, memory, &list)).collect()
 }
 
-fn body(graph: &Graph, chain: &PlannedChain, memory: &Memory, ranges: &[SumRange]) -> Result<Body> {
+fn body(graph: &Graph, chain: &PlannedChain, memory: &Memory, list: &[Finished]) -> Result<Body> {
     let tile = &chain.tile;
-    let (all, numbers) = (tile.numbers(), ranges.iter().map(|range| range.len).sum::<usize>());
+    let numbers: usize = list.iter().map(|one| one.len).sum();
     let items = numbers * tile.groups;
-    let mut emitter = Emitter::new(graph, memory.leaves.clone(), &[]);
+    let mut emitter = Emitter::new(graph, memory.leaves.clone(), &chain.nodes);
     emitter.line(&format!("let item = (group.x + group.y * count.x) * {GROUP}u + local;"));
     emitter.guard(format!("item < {items}u"));
     let at = emitter.unflat(&[tile.groups, numbers], &if items == 1 { Ix::Known(0) } else { Ix::var("item") });
     let (group, number) = (&at[0], &at[1]);
-    let first = ranges.first().map_or(0, |range| range.first);
+    let mut lo = 0;
+    for one in list {
+        let head = match list.len() {
+            1 => String::new(),
+            _ => format!("if ({number} >= {lo}u && {number} < {}u)", lo + one.len),
+        };
+        emitter.open(&head, 1);
+        // The element among those of the place.
+        let element = match (number, lo) {
+            (Ix::Known(_), _) => Ix::Known(0),
+            (_, 0) => number.clone(),
+            _ => Ix::var(&emitter.bind(format!("{number} - {lo}u"))),
+        };
+        let element_of = |len: usize| if len == 1 { Ix::Known(0) } else { element.clone() };
+        let sums: Vec<String> = one
+            .sums
+            .iter()
+            .map(|(_, at, len)| total(&mut emitter, chain, memory, (group, &element_of(*len)), *at))
+            .collect();
+        let result = match one.value {
+            None => sums[0].clone(),
+            Some(value) => {
+                for ((node, _, len), sum) in one.sums.iter().zip(&sums) {
+                    let shape = &graph.nodes[*node as usize].shape;
+                    let before = emitter.times(group, *len);
+                    let flat = emitter.add(&before, &element_of(*len));
+                    let at = emitter.unflat(shape, &flat);
+                    emitter.same(shape, &at, &flat);
+                    emitter.know(*node, &at, sum);
+                }
+                let shape = &graph.nodes[value as usize].shape;
+                let before = emitter.times(group, one.len);
+                let flat = emitter.add(&before, &element);
+                let at = emitter.unflat(shape, &flat);
+                emitter.same(shape, &at, &flat);
+                emitter.value(value, &at)
+            }
+        };
+        let to = emitter.times(group, one.place.group);
+        let to = emitter.add(&to, &element);
+        let to = emitter.add(&to, &Ix::Known(one.place.offset));
+        written(&mut emitter, memory, one.place.node, &to, &format!("bitcast<u32>({result})"));
+        emitter.close(1);
+        lo += one.len;
+    }
+    // An invocation has one place.
+    let sums = list.iter().map(|one| one.sums.len()).max().unwrap_or(0);
+    let work = Work::default().with(Cost::Sum, sums * tile.workgroups.div_ceil(4));
+    Ok(Body { work, ..emitter.body(Cost::Sum, GROUP, items.div_ceil(GROUP))? })
+}
+
+/// The sum of all workgroups, at a position of what each has left.
+fn total(
+    emitter: &mut Emitter<'_>,
+    chain: &PlannedChain,
+    memory: &Memory,
+    (group, element): (&Ix, &Ix),
+    position: usize,
+) -> String {
+    let (all, workgroups) = (chain.tile.numbers(), chain.tile.workgroups);
     let scratch = memory.written.len();
     emitter.read.insert(scratch);
-    let row = emitter.times(group, tile.workgroups * all);
-    let start = emitter.add(&row, number);
-    let start = emitter.add(&start, &Ix::Known(first));
-    emitter.line("var sum = 0.0f;");
-    let end = emitter.bind(format!("{start} + {}u", tile.workgroups * all));
-    let of = Stretch { name: "w", first: &start, stride: all, end: &end, most: tile.workgroups, even: true };
+    let row = emitter.times(group, workgroups * all);
+    let start = emitter.add(&row, element);
+    let start = emitter.add(&start, &Ix::Known(position));
+    let (sum, index) = (emitter.name("s"), emitter.name("w"));
+    emitter.line(&format!("var {sum} = 0.0f;"));
+    let end = emitter.bind(format!("{start} + {}u", workgroups * all));
+    let of = Stretch { name: &index, first: &start, stride: all, end: &end, most: workgroups, even: true };
     emitter.stretch(&of, |emitter, at| {
-        emitter.line(&format!("sum += bitcast<f32>({}[{at}]);", buffer(scratch)));
+        emitter.line(&format!("{sum} += bitcast<f32>({}[{at}]);", buffer(scratch)));
     });
-    for range in ranges {
-        let lo = range.first - first;
-        emitter.open(&format!("if ({number} >= {lo}u && {number} < {}u)", lo + range.len), 1);
-        let to = emitter.times(group, range.group);
-        let to = emitter.add(&to, number);
-        let flat = Ix::var(&emitter.bind(format!("{to} + {}u - {lo}u", range.offset)));
-        written(&mut emitter, memory, range.node, &flat, "bitcast<u32>(sum)");
-        emitter.close(1);
-    }
-    emitter.body(Cost::Sum, GROUP, items.div_ceil(GROUP))
+    sum
 }
