@@ -84,26 +84,39 @@ fn iterations_are_those_of_the_cpu() {
     }
 }
 
-#[test]
-#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
-fn random_programs_stay_within_their_bounds() {
+/// How many of the programs have chains.
+fn random_programs(programs: impl Iterator<Item = (u64, Scale)>) -> usize {
     let device = with_chains();
     let slack = gpu::slack(&device);
     let ways = [Way { name: "gpu with chains".to_owned(), device, slack }];
     let (mut report, mut with) = (Report::default(), 0);
-    for (scale, seeds) in [(Scale::Small, 60), (Scale::Rows, 40), (Scale::Products, 10)] {
-        for seed in 1000..1000 + seeds {
-            let recipe = generate(seed, scale);
-            let plan = gpu::plan(Program::trace_of(|cx| recipe.trace(cx)).unwrap());
-            with += usize::from(chains(&plan.schedule) > 0);
-            match check(&recipe, &ways) {
-                Ok(found) => report.add(found),
-                Err(failure) => panic!("seed {seed}, {scale:?}: {failure}\n{recipe}"),
-            }
+    for (seed, scale) in programs {
+        let recipe = generate(seed, scale);
+        let plan = gpu::plan(Program::trace_of(|cx| recipe.trace(cx)).unwrap());
+        with += usize::from(chains(&plan.schedule) > 0);
+        match check(&recipe, &ways) {
+            Ok(found) => report.add(found),
+            Err(failure) => panic!("seed {seed}, {scale:?}: {failure}\n{recipe}"),
         }
     }
     println!("{report:?}, {with} programs with chains");
-    assert!(report.tight * 10 > report.elements * 9 && with > 0, "{report:?}, {with} programs with chains");
+    assert!(report.tight * 10 > report.elements * 9, "{report:?}");
+    with
+}
+
+#[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
+fn random_programs_stay_within_their_bounds() {
+    let sizes = [(Scale::Small, 60), (Scale::Rows, 40), (Scale::Products, 10)];
+    let with = random_programs(sizes.iter().flat_map(|(scale, n)| (1000..1000 + n).map(|seed| (seed, *scale))));
+    assert!(with > 0);
+}
+
+#[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
+fn random_programs_of_chains_stay_within_their_bounds() {
+    let with = random_programs((1000..1050).map(|seed| (seed, Scale::Chains)));
+    assert!(with > 40, "only {with} programs have chains");
 }
 
 #[test]
