@@ -10,7 +10,7 @@ use quickstudy_core::meta::{Learner, MamlConfig, MetaLoss, Objective, Phase, Var
 use quickstudy_core::policy::Distribution;
 use quickstudy_core::settings::Settings as _;
 use quickstudy_core::tensor::Op;
-use quickstudy_core::train::{ALGORITHMS, evaluation_trace, presets};
+use quickstudy_core::train::{ALGORITHMS, Setup, evaluation_trace, presets};
 use quickstudy_core::{Context, DType, Program, Tensor};
 use quickstudy_gpu::predict::kernels;
 use quickstudy_gpu::{KernelLimits, Kind, Plan, PlanOptions, dispatches};
@@ -177,16 +177,21 @@ fn the_outer_gradient_of_maml_trpo_is_at_most_56_dispatches() {
     }
 }
 
+/// The first preset of each algorithm for a built-in environment: the names of both, and the setup.
+pub(crate) fn first_presets() -> impl Iterator<Item = (&'static str, String, Setup)> {
+    let presets = presets().unwrap();
+    ALGORITHMS.iter().filter_map(move |def| {
+        let preset = presets.iter().find(|preset| preset.algorithm == def.name && preset.is_builtin())?;
+        let setup = training(def.name, &preset.env).with(preset.settings.clone()).setup();
+        Some((def.name, preset.env.clone(), setup))
+    })
+}
+
 /// Runs join small kernels. Of each algorithm's first preset they leave at most 60 % of the dispatches, unless more
 /// than 40 % are of kernels with three workgroups or more, which no run takes.
 #[test]
 fn runs_leave_at_most_60_percent_of_dispatches_where_kernels_are_small() {
-    let presets = presets().unwrap();
-    for def in ALGORITHMS {
-        let Some(preset) = presets.iter().find(|preset| preset.algorithm == def.name && preset.is_builtin()) else {
-            continue;
-        };
-        let setup = training(def.name, &preset.env).with(preset.settings.clone()).setup();
+    for (name, env, setup) in first_presets() {
         let options = PlanOptions { chains: None, ..PlanOptions::default() };
         let plan = Plan::new(setup.trace().unwrap(), &options).unwrap();
         for bindings in [8, 32] {
@@ -196,8 +201,8 @@ fn runs_leave_at_most_60_percent_of_dispatches_where_kernels_are_small() {
             let kernels = kernels(&plan, limits(false)).unwrap();
             let large: usize = kernels.iter().filter(|k| k.workgroups > 2).map(|k| k.dispatches).sum();
             let [left, large] = [joined, large].map(|n| 100 * n / alone);
-            println!("| {} | {} | {bindings} | {alone} | {joined} | {left} % | {large} % |", def.name, preset.env);
-            assert!(left <= 60 || large > 40, "{}: {joined} of {alone}, {large} % are large", preset.name);
+            println!("| {name} | {env} | {bindings} | {alone} | {joined} | {left} % | {large} % |");
+            assert!(left <= 60 || large > 40, "{name} on {env}: {joined} of {alone}, {large} % are large");
         }
     }
 }
