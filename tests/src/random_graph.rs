@@ -10,6 +10,7 @@ use quickstudy_core::program::Context;
 use quickstudy_core::tensor::{Binary, Loop, Unary, scan, scan_until};
 use quickstudy_core::{DType, Tensor};
 
+mod chained;
 mod check;
 mod dice;
 mod generate;

@@ -19,6 +19,8 @@ pub enum Scale {
     Rows,
     /// Products of at least 64×32 results and 16 terms: operands are shared by workgroups.
     Products,
+    /// Up to 70 rows in groups, and sums over them: chains are in use.
+    Chains,
 }
 
 /// The facts that are known about a value.
@@ -96,6 +98,7 @@ pub fn generate(seed: u64, scale: Scale) -> Recipe {
         Scale::Products => {
             (*dice.one(&[64, 65, 100, 128, 130]), [*dice.one(&[64, 66, 71]), *dice.one(&[32, 33, 64, 65])])
         }
+        Scale::Chains => (dice.within(1, 70), [0; 2].map(|_| if dice.chance(15) { 64 } else { dice.within(1, 40) })),
     };
     let limit = if scale == Scale::Small { 3000 } else { 200_000 };
     let (lead, smooth) = (dice.within(1, 3), dice.chance(50));
@@ -110,12 +113,13 @@ pub fn generate(seed: u64, scale: Scale) -> Recipe {
         widths,
         depth: 0,
         inside: 0,
-        rows_only: false,
+        rows_only: scale == Scale::Chains,
         smooth,
     };
-    let args = w.arguments();
+    let mut args = w.arguments();
     let count = w.dice.within(6, 22);
-    for i in 0..count {
+    let chained = w.rows_only.then(|| w.chained(&mut args, count));
+    for i in 0..if scale == Scale::Chains { w.dice.below(4) } else { count } {
         w.grow();
         if scale == Scale::Products && i % 5 == 1 {
             w.large_product();
@@ -124,7 +128,9 @@ pub fn generate(seed: u64, scale: Scale) -> Recipe {
             w.rollout();
         }
     }
-    let updates = w.updates(&args);
+    let mut updates = w.updates(&args);
+    updates.retain(|(state, _)| chained.is_none_or(|(theta, _)| *state != theta));
+    updates.extend(chained);
     let gradients = if w.smooth { w.gradient(&args) } else { 0 };
     let first = args.len();
     w.read(&[]);
@@ -311,8 +317,10 @@ impl Writer {
             word(vec![r]),
             grid(vec![]),
         ];
+        // A chain binds few buffers.
+        let often = if self.rows_only { 20 } else { 40 };
         for m in more {
-            if self.dice.chance(40) {
+            if self.dice.chance(often) || (self.rows_only && m.0 == [s, d * e + e]) {
                 wanted.push(m);
             }
         }

@@ -59,14 +59,15 @@ impl Writer {
         self.recurrent_loop(len, &[first], vec![]);
     }
 
-    /// tanh(x·w + b) with w from outside.
-    fn dense_rows(&mut self) {
+    /// tanh(x·w) with w from outside; out of loops also tanh(x·wᵀ).
+    pub(super) fn dense_rows(&mut self) {
         let whole = [self.lead, self.rows];
         let Some(x) = self.pick(|i| i.is_f32() && i.shape.len() == 3 && i.shape[..2] == whole) else { return };
         self.rows_only = false;
         let inside = std::mem::replace(&mut self.inside, 0);
-        if let Some((w, to)) = self.factor_before(x, inside) {
-            let y = self.multiply(x, w, false, false, to);
+        let tb = self.depth == 0 && self.dice.chance(40);
+        if let Some((w, to)) = self.factor_before(x, inside, tb) {
+            let y = self.multiply(x, w, false, tb, to);
             let y = self.tame(y, 30.0);
             self.un(quickstudy_core::tensor::Unary::Tanh, y);
         }
@@ -75,7 +76,7 @@ impl Writer {
     }
 
     /// A sum, a maximum, a slice or a concatenation along the last axis.
-    fn last_axis(&mut self, which: usize) {
+    pub(super) fn last_axis(&mut self, which: usize) {
         let whole = [self.lead, self.rows];
         let Some(x) = self.pick(|i| i.is_f32() && i.shape.len() == 3 && i.shape[..2] == whole) else { return };
         let x = self.tame(x, 20.0);
@@ -117,11 +118,12 @@ impl Writer {
     }
 
     /// A second factor for rows `x` among the first `end` values, and the product's shape.
-    fn factor_before(&mut self, x: Ref, end: usize) -> Option<(Ref, Vec<usize>)> {
+    fn factor_before(&mut self, x: Ref, end: usize, tb: bool) -> Option<(Ref, Vec<usize>)> {
         let limit = self.limit / 4;
         let sx = self.infos[x].shape.clone();
         let shape = |s: &[usize]| {
             let [lead @ .., k, n] = s else { return None };
+            let [k, n] = if tb { [n, k] } else { [k, n] };
             let batch = broadcast(&sx[..1], lead)?;
             let fits = *k == sx[2] && batch == sx[..1] && sx[0] * sx[1] * n <= limit;
             fits.then(|| vec![sx[0], sx[1], *n])

@@ -7,7 +7,7 @@ use super::generate::{Info, Writer, broadcast};
 use super::{Ref, Step};
 
 impl Writer {
-    fn integer_info(&self, shape: Vec<usize>, mag: f64) -> Info {
+    pub(super) fn integer_info(&self, shape: Vec<usize>, mag: f64) -> Info {
         Info { shape, dtype: DType::U32, exact: Some(0), mag, deps: 0, blocked: 0, hidden: false }
     }
 
@@ -86,7 +86,7 @@ impl Writer {
     }
 
     /// Indices `[lead.., m]` of `n` rows; distinct within each batch if asked for.
-    fn index(&mut self, lead: &[usize], m: usize, n: usize, distinct: bool) -> Ref {
+    pub(super) fn index(&mut self, lead: &[usize], m: usize, n: usize, distinct: bool) -> Ref {
         let shape = [lead, &[m]].concat();
         let i = self.iota(&shape, lead.len());
         match self.dice.below(4) {

@@ -1,11 +1,14 @@
 //! Chains: rows and sums over them, tile by tile in workgroup memory.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy_core::{Device, Program};
+use quickstudy_core::program::{Arg, Role};
+use quickstudy_core::{Array, Context, Device, Program, State};
 use quickstudy_gpu::{GpuOptions, Kernel, KernelSchedule, Kind, Plan};
 use quickstudy_tests::gpu;
-use quickstudy_tests::random_graph::{Report, Scale, Way, check, generate};
+use quickstudy_tests::random_graph::{Dice, Report, Scale, Way, check, generate};
 use quickstudy_tests::trainings::{distance, snapshots, theta, training, wait};
+
+use crate::dispatches::product_of_maml_trpo;
 
 /// A GPU with chains, also where that is slower.
 fn with_chains() -> Device {
@@ -52,17 +55,51 @@ const CASES: &[Case] = &[
         settings: "hidden = [64, 64]\nbatch_size = 50\niteration_steps = 20\nlearning_starts = 20",
         iterations: 2,
     },
+    Case {
+        algorithm: "ppo",
+        env: "hopper",
+        settings: "envs = 3\nhorizon = 10\nepochs = 1\nminibatches = 1\nhidden = [64, 64]\n\
+                   normalise_observations = true\nnormalise_rewards = true",
+        iterations: 1,
+    },
+    Case {
+        algorithm: "ppo",
+        env: "pendulum",
+        settings: "envs = 5\nhorizon = 9\nepochs = 1\nminibatches = 1\nsde = true",
+        iterations: 1,
+    },
+    Case {
+        algorithm: "dqn",
+        env: "cartpole",
+        settings: "hidden = [64, 64]\nbatch_size = 50\niteration_steps = 20\nlearning_starts = 20\ntrain_freq = 4\n\
+                   gradient_steps = 1",
+        iterations: 2,
+    },
+];
+
+/// As [`CASES`], of algorithms that learn to adapt.
+const META: &[Case] = &[
+    Case {
+        algorithm: "rl2-ppo",
+        env: "bandit",
+        settings: "meta_batch = 4\nepochs = 1\nminibatches = 1\nunits = 16",
+        iterations: 1,
+    },
+    Case {
+        algorithm: "promp",
+        env: "point-corner",
+        settings: "meta_batch = 3\nrollouts = 2\nhorizon = 9\nouter_steps = 1\nbaseline = \"zero\"\nhidden = [24]",
+        iterations: 1,
+    },
 ];
 
 fn plan_of(case: &Case, seeds: &[u64]) -> Plan {
     gpu::plan(training(case.algorithm, case.env).seeds(seeds).set(case.settings).setup().trace().unwrap())
 }
 
-#[test]
-#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
-fn iterations_are_those_of_the_cpu() {
+fn compare_with_cpu(cases: &[Case]) {
     let (gpu, cpu) = (with_chains(), Device::cpu(1));
-    for case in CASES {
+    for case in cases {
         for seeds in [&[3][..], &[3, 4, 5]] {
             let what = format!("{} on {}, {} seeds", case.algorithm, case.env, seeds.len());
             let count = chains(&plan_of(case, seeds).schedule);
@@ -86,24 +123,77 @@ fn iterations_are_those_of_the_cpu() {
 
 #[test]
 #[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
-fn random_programs_stay_within_their_bounds() {
+fn iterations_are_those_of_the_cpu() {
+    compare_with_cpu(CASES);
+}
+
+#[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
+fn iterations_of_meta_learning_are_those_of_the_cpu() {
+    compare_with_cpu(META);
+}
+
+#[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
+fn the_product_of_maml_trpo_is_that_of_the_cpu_and_has_the_same_bits_again() {
+    let trace = |cx: &mut Context| product_of_maml_trpo(cx, [3, 200]);
+    let count = chains(&gpu::plan(Program::trace_of(trace).unwrap()).schedule);
+    let run = |device: &Device| {
+        let mut program = Program::new(device, trace).unwrap();
+        let mut dice = Dice::new(3);
+        let mut input = |arg: &Arg| {
+            let least = if arg.name.ends_with("weight") { 0.5 } else { 0.0 };
+            let values: Vec<f64> = (0..arg.shape.iter().product()).map(|_| least + dice.real(0.3)).collect();
+            (arg.name.clone(), device.array(&arg.shape, &values).unwrap())
+        };
+        let inputs = program.trace().args.iter().filter(|arg| arg.role == Role::Input).map(&mut input);
+        let inputs: Vec<(String, Array)> = inputs.collect();
+        let inputs: Vec<(&str, &Array)> = inputs.iter().map(|(name, array)| (name.as_str(), array)).collect();
+        let outputs = program.run(&State::new(), &inputs, &[]).unwrap();
+        wait(device.read(outputs.get("result").unwrap()))
+    };
+    let gpu = with_chains();
+    let (on_gpu, on_cpu) = (run(&gpu), run(&Device::cpu(1)));
+    let apart = distance(&on_gpu, &on_cpu);
+    println!("{count} chains, {} numbers, {apart:e} apart", on_cpu.len());
+    assert!(count > 0 && apart <= 1e-5, "{count} chains, {apart:e} apart");
+    assert!(run(&gpu) == on_gpu, "a second run differs");
+}
+
+/// How many of the programs have chains.
+fn random_programs(programs: impl Iterator<Item = (u64, Scale)>) -> usize {
     let device = with_chains();
     let slack = gpu::slack(&device);
-    let ways = [Way { name: "gpu with chains".to_owned(), device, slack }];
+    // Each program twice: it must have the same bits.
+    let ways = ["first", "again"].map(|name| Way { name: name.to_owned(), device: device.clone(), slack });
     let (mut report, mut with) = (Report::default(), 0);
-    for (scale, seeds) in [(Scale::Small, 60), (Scale::Rows, 40), (Scale::Products, 10)] {
-        for seed in 1000..1000 + seeds {
-            let recipe = generate(seed, scale);
-            let plan = gpu::plan(Program::trace_of(|cx| recipe.trace(cx)).unwrap());
-            with += usize::from(chains(&plan.schedule) > 0);
-            match check(&recipe, &ways) {
-                Ok(found) => report.add(found),
-                Err(failure) => panic!("seed {seed}, {scale:?}: {failure}\n{recipe}"),
-            }
+    for (seed, scale) in programs {
+        let recipe = generate(seed, scale);
+        let plan = gpu::plan(Program::trace_of(|cx| recipe.trace(cx)).unwrap());
+        with += usize::from(chains(&plan.schedule) > 0);
+        match check(&recipe, &ways) {
+            Ok(found) => report.add(found),
+            Err(failure) => panic!("seed {seed}, {scale:?}: {failure}\n{recipe}"),
         }
     }
     println!("{report:?}, {with} programs with chains");
-    assert!(report.tight * 10 > report.elements * 9 && with > 0, "{report:?}, {with} programs with chains");
+    assert!(report.tight * 10 > report.elements * 9, "{report:?}");
+    with
+}
+
+#[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
+fn random_programs_stay_within_their_bounds() {
+    let sizes = [(Scale::Small, 60), (Scale::Rows, 40), (Scale::Products, 10)];
+    let with = random_programs(sizes.iter().flat_map(|(scale, n)| (1000..1000 + n).map(|seed| (seed, *scale))));
+    assert!(with > 0);
+}
+
+#[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
+fn random_programs_of_chains_stay_within_their_bounds() {
+    let with = random_programs((1000..1050).map(|seed| (seed, Scale::Chains)));
+    assert!(with > 40, "only {with} programs have chains");
 }
 
 #[test]

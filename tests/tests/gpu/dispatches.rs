@@ -10,7 +10,7 @@ use quickstudy_core::meta::{Learner, MamlConfig, MetaLoss, Objective, Phase, Var
 use quickstudy_core::policy::Distribution;
 use quickstudy_core::settings::Settings as _;
 use quickstudy_core::tensor::Op;
-use quickstudy_core::train::{ALGORITHMS, evaluation_trace, presets};
+use quickstudy_core::train::{ALGORITHMS, Setup, evaluation_trace, presets};
 use quickstudy_core::{Context, DType, Program, Tensor};
 use quickstudy_gpu::predict::kernels;
 use quickstudy_gpu::{KernelLimits, Kind, Plan, PlanOptions, dispatches};
@@ -119,39 +119,56 @@ fn episodes_loop_in_a_kernel() {
 }
 
 /// Tasks and rows of each: 20 rollouts of 100 steps.
-const TASKS: usize = 40;
-const ROWS: usize = 2000;
+const SIZES: [usize; 2] = [40, 2000];
 
 /// The data of a phase, as it lies in memory when the outer steps begin.
-fn phase(cx: &mut Context, name: &str) -> Phase {
-    let mut rows = |what: &str, width: usize| cx.input(&format!("{name} {what}"), &[TASKS, ROWS, width], DType::F32);
+fn phase(cx: &mut Context, name: &str, [tasks, rows]: [usize; 2]) -> Phase {
+    let mut rows = |what: &str, width: usize| cx.input(&format!("{name} {what}"), &[tasks, rows, width], DType::F32);
     let (obs, action, mean) = (rows("obs", 2), rows("action", 2), rows("mean", 2));
     let (advantage, adj_reward, weight) = (rows("advantage", 1), rows("reward", 1), rows("weight", 1));
-    let log_std = cx.input(&format!("{name} log_std"), &[TASKS, 2], DType::F32);
+    let log_std = cx.input(&format!("{name} log_std"), &[tasks, 2], DType::F32);
     let old = Distribution::Vector(Gaussian::new(mean, log_std)).stop_gradient();
     Phase { obs, action, old, advantage, adj_reward, weight, steps: 100 }
 }
 
-/// Plans a program of what `f` makes of MAML-TRPO's objective at θ `[1, P]`.
-fn outer(first_order: bool, f: impl FnOnce(&Learner, Tensor, &dyn Fn(&[Tensor]) -> MetaLoss) -> Tensor) -> Plan {
-    let config = MamlConfig { meta_batch: TASKS, first_order, ..MamlConfig::of(Variant::MamlTrpo) };
+/// Makes MAML-TRPO's objective at θ `[1, P]` of so many tasks and rows of each, and of it what `f` makes.
+fn outer(
+    cx: &mut Context,
+    sizes: [usize; 2],
+    first_order: bool,
+    f: impl FnOnce(&Learner, Tensor, &dyn Fn(&[Tensor]) -> MetaLoss) -> Tensor,
+) {
+    let config = MamlConfig { meta_batch: sizes[0], first_order, ..MamlConfig::of(Variant::MamlTrpo) };
     let learner = Learner::new(env::builtin("point-corner").unwrap().spec(), &config);
-    let trace = Program::trace_of(|cx| {
-        let theta = cx.input("theta", &[1, learner.layout.len()], DType::F32);
-        let phases = ["before", "after"].map(|name| phase(cx, name));
-        let value = |parts: &[Tensor]| learner.meta_loss(Objective::Ratio, parts, &phases);
-        cx.output("result", f(&learner, theta, &value));
+    let theta = cx.input("theta", &[1, learner.layout.len()], DType::F32);
+    let phases = ["before", "after"].map(|name| phase(cx, name, sizes));
+    let value = |parts: &[Tensor]| learner.meta_loss(Objective::Ratio, parts, &phases);
+    cx.output("result", f(&learner, theta, &value));
+}
+
+/// The product of the Hessian of MAML-TRPO's KL with a vector.
+pub(crate) fn product_of_maml_trpo(cx: &mut Context, sizes: [usize; 2]) {
+    outer(cx, sizes, false, |learner, theta, value| {
+        let of_kl = |parts: &[Tensor]| value_and_grad(parts, |p| value(p).outer_kl.sum_all()).1;
+        let parts = learner.layout.split(theta);
+        let (_, products) = value_and_grad(&parts, |p| {
+            let along = of_kl(p).into_iter().zip(&parts).map(|(g, v)| (g * v.stop_gradient()).sum_all());
+            along.reduce(|a, b| a + b).unwrap()
+        });
+        learner.layout.join(&products)
     });
-    plan(trace.unwrap())
 }
 
 #[test]
 fn the_outer_gradient_of_maml_trpo_is_at_most_56_dispatches() {
     for (first_order, most) in [(true, 37), (false, 56)] {
-        let gradient = outer(first_order, |learner, theta, value| {
-            let (_, grads) = value_and_grad(&learner.layout.split(theta), |parts| value(parts).loss.sum_all());
-            learner.layout.join(&grads)
+        let trace = Program::trace_of(|cx| {
+            outer(cx, SIZES, first_order, |learner, theta, value| {
+                let (_, grads) = value_and_grad(&learner.layout.split(theta), |parts| value(parts).loss.sum_all());
+                learner.layout.join(&grads)
+            });
         });
+        let gradient = plan(trace.unwrap());
         for bindings in [8, 32] {
             let (_, all) = loops(&gradient, bindings);
             println!(
@@ -161,15 +178,7 @@ fn the_outer_gradient_of_maml_trpo_is_at_most_56_dispatches() {
             assert!(all <= most, "{all}\n{gradient}");
         }
     }
-    let product = outer(false, |learner, theta, value| {
-        let of_kl = |parts: &[Tensor]| value_and_grad(parts, |p| value(p).outer_kl.sum_all()).1;
-        let parts = learner.layout.split(theta);
-        let (_, products) = value_and_grad(&parts, |p| {
-            let along = of_kl(p).into_iter().zip(&parts).map(|(g, v)| (g * v.stop_gradient()).sum_all());
-            along.reduce(|a, b| a + b).unwrap()
-        });
-        learner.layout.join(&products)
-    });
+    let product = plan(Program::trace_of(|cx| product_of_maml_trpo(cx, SIZES)).unwrap());
     for bindings in [8, 32] {
         let (_, all) = loops(&product, bindings);
         println!("product with the KL's Hessian, {bindings} buffers: {all} dispatches");
@@ -177,16 +186,21 @@ fn the_outer_gradient_of_maml_trpo_is_at_most_56_dispatches() {
     }
 }
 
+/// The first preset of each algorithm for a built-in environment: the names of both, and the setup.
+pub(crate) fn first_presets() -> impl Iterator<Item = (&'static str, String, Setup)> {
+    let presets = presets().unwrap();
+    ALGORITHMS.iter().filter_map(move |def| {
+        let preset = presets.iter().find(|preset| preset.algorithm == def.name && preset.is_builtin())?;
+        let setup = training(def.name, &preset.env).with(preset.settings.clone()).setup();
+        Some((def.name, preset.env.clone(), setup))
+    })
+}
+
 /// Runs join small kernels. Of each algorithm's first preset they leave at most 60 % of the dispatches, unless more
 /// than 40 % are of kernels with three workgroups or more, which no run takes.
 #[test]
 fn runs_leave_at_most_60_percent_of_dispatches_where_kernels_are_small() {
-    let presets = presets().unwrap();
-    for def in ALGORITHMS {
-        let Some(preset) = presets.iter().find(|preset| preset.algorithm == def.name && preset.is_builtin()) else {
-            continue;
-        };
-        let setup = training(def.name, &preset.env).with(preset.settings.clone()).setup();
+    for (name, env, setup) in first_presets() {
         let options = PlanOptions { chains: None, ..PlanOptions::default() };
         let plan = Plan::new(setup.trace().unwrap(), &options).unwrap();
         for bindings in [8, 32] {
@@ -196,8 +210,8 @@ fn runs_leave_at_most_60_percent_of_dispatches_where_kernels_are_small() {
             let kernels = kernels(&plan, limits(false)).unwrap();
             let large: usize = kernels.iter().filter(|k| k.workgroups > 2).map(|k| k.dispatches).sum();
             let [left, large] = [joined, large].map(|n| 100 * n / alone);
-            println!("| {} | {} | {bindings} | {alone} | {joined} | {left} % | {large} % |", def.name, preset.env);
-            assert!(left <= 60 || large > 40, "{}: {joined} of {alone}, {large} % are large", preset.name);
+            println!("| {name} | {env} | {bindings} | {alone} | {joined} | {left} % | {large} % |");
+            assert!(left <= 60 || large > 40, "{name} on {env}: {joined} of {alone}, {large} % are large");
         }
     }
 }

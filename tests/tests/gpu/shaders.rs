@@ -5,16 +5,20 @@
 use std::collections::HashSet;
 
 use naga::back::{hlsl, msl, spv};
+use naga::proc::Layouter;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use naga::{AddressSpace, Module};
 use quickstudy_core::algo::{Ppo, PpoConfig, Sampling, Training};
 use quickstudy_core::{Program, env};
-use quickstudy_gpu::{KernelLimits, shaders};
+use quickstudy_gpu::{KernelLimits, Plan, shaders};
 use quickstudy_tests::gpu;
 use quickstudy_tests::panel::Panel;
 use quickstudy_tests::random_graph::{Scale, generate};
 use quickstudy_tests::single_task_names;
 
-fn translate(text: &str) {
+use crate::dispatches::first_presets;
+
+fn translate(text: &str) -> Module {
     let module = naga::front::wgsl::parse_str(text).unwrap_or_else(|e| panic!("{}\n{text}", e.emit_to_string(text)));
     let validated = Validator::new(ValidationFlags::all(), Capabilities::empty()).validate(&module);
     let info: ModuleInfo = validated.unwrap_or_else(|e| panic!("{}\n{text}", e.emit_to_string(text)));
@@ -26,6 +30,16 @@ fn translate(text: &str) {
     let pipeline = hlsl::PipelineOptions::default();
     let mut out = String::new();
     hlsl::Writer::new(&mut out, &options, &pipeline).write(&module, &info, None).unwrap();
+    module
+}
+
+/// Bytes of workgroup memory, and invocations of a workgroup.
+fn room(module: &Module) -> [u32; 2] {
+    let mut layouter = Layouter::default();
+    layouter.update(module.to_ctx()).unwrap();
+    let shared = module.global_variables.iter().filter(|(_, var)| var.space == AddressSpace::WorkGroup);
+    let invocations = module.entry_points.iter().map(|entry| entry.workgroup_size.iter().product());
+    [shared.map(|(_, var)| layouter[var.ty].size).sum(), invocations.max().unwrap()]
 }
 
 #[test]
@@ -42,7 +56,7 @@ fn ppo_translates_to_every_shading_language() {
             // Rollouts, the episodes in them, and advantages are loops in one kernel.
             assert_eq!(texts.iter().filter(|t| t.contains("for (var step =")).count(), 3, "{name}");
             assert!(texts.len() > if runs { 8 } else { 20 }, "{name}: {}", texts.len());
-            texts.iter().for_each(|text| translate(text));
+            texts.iter().for_each(|text| _ = translate(text));
             // Drivers take longer the longer a shader is, and a step of the cheetah is the longest.
             let longest = texts.iter().map(String::len).max().unwrap();
             println!("{name}, {bindings} buffers: the longest shader has {longest} bytes");
@@ -71,6 +85,47 @@ fn random_programs_translate_to_every_shading_language() {
     assert!(texts.len() > 500, "{}", texts.len());
 }
 
+/// Checks that any browser runs the shaders of a plan's chains, alone and in runs with others. Gives the length of the
+/// longest text, and the bytes of the most workgroup memory.
+fn check_chains(plan: &Plan, texts: &mut HashSet<String>) -> [usize; 2] {
+    let mut most = [0; 2];
+    for runs in [false, true] {
+        for text in shaders(plan, KernelLimits { runs, ..KernelLimits::default() }).unwrap() {
+            // Only chains have rows in workgroup memory.
+            if text.contains("var<workgroup> rows0") && texts.insert(text.clone()) {
+                let [bytes, invocations] = room(&translate(&text));
+                assert!(
+                    bytes <= 16_384 && invocations <= 256 && text.len() <= 150_000,
+                    "{bytes}, {invocations}\n{text}"
+                );
+                most = [most[0].max(text.len()), most[1].max(bytes as usize)];
+            }
+        }
+    }
+    most
+}
+
+#[test]
+fn chains_translate_to_every_shading_language_and_have_room_in_any_browser() {
+    let mut texts = HashSet::new();
+    for (name, env, setup) in first_presets() {
+        let before = texts.len();
+        let [text, bytes] = check_chains(&gpu::plan(setup.trace().unwrap()), &mut texts);
+        let count = texts.len() - before;
+        println!("{name} on {env}: {count} shaders with chains, {text} bytes, {bytes} in workgroups");
+    }
+    let of_presets = texts.len();
+    let mut most = [0; 2];
+    for seed in 1000..1050 {
+        let recipe = generate(seed, Scale::Chains);
+        let found = check_chains(&gpu::plan(Program::trace_of(|cx| recipe.trace(cx)).unwrap()), &mut texts);
+        most = [0, 1].map(|i| most[i].max(found[i]));
+    }
+    let of_programs = texts.len() - of_presets;
+    println!("random programs: {of_programs} shaders with chains, {} bytes, {} in workgroups", most[0], most[1]);
+    assert!(of_presets > 20 && of_programs > 40, "{of_presets}, {of_programs}");
+}
+
 #[test]
 fn products_and_reductions_translate_to_every_shading_language() {
     let (mut tiled_ones, mut lane_ones, mut split_ones) = (0, 0, 0);
@@ -81,7 +136,7 @@ fn products_and_reductions_translate_to_every_shading_language() {
             let limits = KernelLimits { tiled, runs: false, ..KernelLimits::default() };
             let texts = shaders(&plan, limits).unwrap();
             let in_runs = shaders(&plan, KernelLimits { runs: true, ..limits }).unwrap();
-            texts.iter().chain(&in_runs).for_each(|text| translate(text));
+            texts.iter().chain(&in_runs).for_each(|text| _ = translate(text));
             tiled_ones += texts.iter().filter(|text| text.contains("vectors1")).count();
             lane_ones += texts.iter().filter(|text| text.contains("var total = vec4")).count();
             count.push(texts.len());

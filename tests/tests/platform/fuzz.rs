@@ -73,6 +73,7 @@ batches! {
     programs_with_many_rows_0: Scale::Rows, 0..50;
     programs_with_many_rows_1: Scale::Rows, 50..100;
     programs_with_large_products: Scale::Products, 0..20;
+    programs_with_chains: Scale::Chains, 0..100;
 }
 
 #[test]
