@@ -42,7 +42,7 @@ fn compile_with(plan: &Plan, limits: KernelLimits, packs: &Packs) -> (Result<Com
     let compiled = Compiled { longest: 1, own: packs.lens(), ..Compiled::default() };
     let mut compiler = Compiler { plan, limits, packs, wishes: Packs::default(), scratch: None, compiled };
     let slots = compiler.slots(&plan.schedule);
-    let root = Frame { around: None, level: 0, slots, carries: Vec::new(), rows: Vec::new() };
+    let root = Frame { around: None, is_flat: false, level: 0, slots, carries: Vec::new(), rows: Vec::new() };
     let steps = compiler.schedule(&plan.schedule, &root);
     let Compiler { compiled, wishes, .. } = compiler;
     (steps.map(|steps| Compiled { steps, ..compiled }), wishes)

@@ -13,7 +13,9 @@ use crate::wgsl::{Leaf, Memory, Words};
 pub(super) struct Frame<'a> {
     /// The loop's kernel and the frame around.
     pub around: Option<(&'a Frame<'a>, &'a Kernel, NodeId, &'a Scan)>,
-    /// Number of loops around.
+    /// The loop has one step: its kernels run as if there was none.
+    pub is_flat: bool,
+    /// Number of loops around, without those.
     pub level: usize,
     pub slots: Vec<Spot>,
     pub carries: Vec<Spot>,
@@ -69,6 +71,12 @@ pub(super) fn root(graph: &Graph, mut id: NodeId) -> NodeId {
 }
 
 impl Frame<'_> {
+    /// The level of the loop around, whose step there is while it runs; none of a loop of one step, which is always at
+    /// its first.
+    fn step(&self) -> Option<usize> {
+        if self.is_flat { None } else { self.level.checked_sub(1) }
+    }
+
     fn carry(&self, param: usize) -> Option<Spot> {
         self.carries.get(param.wrapping_sub(1)).copied()
     }
@@ -83,7 +91,7 @@ impl Frame<'_> {
                     spot
                 } else if let Some((outer, kernel, scan, _)) = &self.around {
                     let src = plan.trace.graph.nodes[*scan as usize].src[p - 1];
-                    bindings.memory.leaves.insert(node, Leaf::Row(src, self.level - 1));
+                    bindings.memory.leaves.insert(node, Leaf::Row(src, self.step()));
                     return outer.value(plan, kernel, root(&plan.trace.graph, src), bindings);
                 } else {
                     return fault("a parameter is read outside of loops");
@@ -117,7 +125,7 @@ impl Frame<'_> {
             Place::Arg(i) => Some((Spot::arg(i), None)),
             Place::Slot(i) => Some((self.slots[i], None)),
             Place::Param(p) if self.carry(p).is_some() => self.carry(p).map(|spot| (spot, None)),
-            Place::Row(i) => self.rows[i].map(|spot| (spot, Some(self.level - 1))),
+            Place::Row(i) => self.rows[i].map(|spot| (spot, self.step())),
             place => return fault(&format!("{place:?} is written")),
         })
     }
@@ -125,7 +133,7 @@ impl Frame<'_> {
     /// The level of the loop around whose step a parameter is.
     pub fn level_of(&self, param: NodeId) -> Option<usize> {
         let (outer, _, _, scan) = self.around.as_ref()?;
-        if scan.body.params[0] == param { Some(self.level - 1) } else { outer.level_of(param) }
+        if scan.body.params[0] == param { self.step() } else { outer.level_of(param) }
     }
 
     /// Steps are constants of the kernels in loops.
@@ -133,7 +141,7 @@ impl Frame<'_> {
         let mut at = Some(self);
         while let Some(frame) = at {
             if let Some((outer, _, _, scan)) = &frame.around {
-                bindings.memory.leaves.insert(scan.body.params[0], Leaf::Step(frame.level - 1));
+                bindings.memory.leaves.insert(scan.body.params[0], Leaf::Step(frame.step()));
                 at = Some(outer);
             } else {
                 at = None;

@@ -6,14 +6,17 @@ use quickstudy_kernels::Result;
 use quickstudy_kernels::tensor::op::Scan;
 use quickstudy_kernels::tensor::{NodeId, Op};
 
-use super::Compiler;
 use super::bind::{Bindings, Frame, root};
 use super::compiled::Step;
 use super::dispatch::Dispatch;
 use super::number::Number;
 use super::spot::{Home, Key, Spot, fault};
+use super::{Compiler, SMALL};
 use crate::plan::{Kernel, KernelSchedule, Place};
 use crate::wgsl::{self, Leaf, RowLoop};
+
+/// Steps of a loop from which on copies before and after it pay.
+const MANY_STEPS: usize = 4;
 
 /// A loop of a plan.
 #[derive(Clone, Copy)]
@@ -91,6 +94,7 @@ impl Compiler<'_> {
                 steps.push(step);
             }
             None => {
+                self.wish_small(of, &carries);
                 let before: Vec<Copy> = copied.iter().map(first).collect();
                 self.copy(kernel, frame, &before, steps)?;
                 let slots = self.slots(body);
@@ -99,10 +103,16 @@ impl Compiler<'_> {
                 let first = whole.map(|done| graph.nodes[node as usize].src[done]);
                 let unless = first.and_then(|done| Number::of(graph, done, &|param| frame.level_of(param)));
                 let around = Some((frame, kernel, node, &*scan));
-                let inner = Frame { around, level: frame.level + 1, slots, carries, rows };
+                let is_flat = scan.len == 1 && unless.is_none();
+                let level = frame.level + usize::from(!is_flat);
+                let inner = Frame { around, is_flat, level, slots, carries, rows };
                 let body = self.schedule(body, &inner)?.concat();
-                self.compiled.longest = self.compiled.longest.max(scan.len);
-                steps.push(Step::Loop { len: scan.len, reverse: scan.reverse, unless, body });
+                if is_flat {
+                    steps.extend(body);
+                } else {
+                    self.compiled.longest = self.compiled.longest.max(scan.len);
+                    steps.push(Step::Loop { len: scan.len, reverse: scan.reverse, unless, body });
+                }
             }
         }
         self.copy(kernel, frame, &after, steps)
@@ -167,6 +177,7 @@ impl Compiler<'_> {
         let graph = &self.plan.trace.graph;
         let inner = Frame {
             around: Some((frame, kernel, node, scan)),
+            is_flat: false,
             level: frame.level + 1,
             slots: Vec::new(),
             carries: carries.to_vec(),
@@ -221,6 +232,20 @@ impl Compiler<'_> {
         let step =
             if parts == 1 { run } else { Step::Loop { len: parts, reverse: false, unless: None, body: vec![run] } };
         Some((step, in_kernel))
+    }
+
+    /// Wish that the small carries of a loop which is run step by step share a buffer, to be copied to their arguments
+    /// afterwards: the fewer buffers its kernels bind, the more of them run in turn.
+    fn wish_small(&mut self, of: Of<'_>, carries: &[Spot]) {
+        if !self.limits.runs || of.scan.len < MANY_STEPS {
+            return;
+        }
+        for (i, spot) in carries.iter().enumerate() {
+            let len = self.plan.trace.graph.nodes[of.scan.body.outs[i] as usize].len();
+            if matches!(spot.home, Home::Arg(_)) && len <= SMALL {
+                self.wishes.wish(Key::carry(of.kernel, i), len);
+            }
+        }
     }
 
     /// Wish that a loop's values shared so few buffers that it fits into one dispatch: those of the program's own, and

@@ -10,6 +10,10 @@ use super::reach::Reach;
 
 /// Reductions that one kernel makes at most.
 const SIBLINGS: usize = 8;
+/// Elements of a map that two workgroups compute.
+const SMALL: usize = 512;
+/// Results of a reduction for each of which there is a workgroup.
+const SMALL_SUMS: usize = 2;
 /// Kernels that an unrelated map looks at for one to join.
 const LOOK_BACK: usize = 48;
 
@@ -28,6 +32,17 @@ pub(super) struct Group {
     stages: Vec<[usize; 3]>,
     /// Axes of its space that are longer than 1.
     axes: Vec<usize>,
+}
+
+impl Group {
+    /// Tells whether one or two workgroups compute it, so that it may be one of several kernels in a dispatch.
+    pub(super) fn is_small(&self) -> bool {
+        match self.kind {
+            Kind::Map => self.space <= SMALL,
+            Kind::Reduce => self.space <= SMALL_SUMS,
+            Kind::MatMul | Kind::Scan | Kind::Chain => false,
+        }
+    }
 }
 
 /// All groups of a scope.

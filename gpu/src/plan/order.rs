@@ -290,7 +290,8 @@ impl Ordering<'_> {
         self.more.push((copy, value, ValueHome::Fixed(want.place)));
     }
 
-    /// Groups in an order that respects what they need, otherwise as traced.
+    /// Groups in an order that respects what they need. Small ones follow each other as far as can be, so that a device
+    /// can run them in turn; otherwise as traced.
     #[inline(never)]
     fn sorted(&self) -> Vec<usize> {
         let n = self.groups.list.len();
@@ -299,15 +300,20 @@ impl Ordering<'_> {
         for (k, deps) in self.groups.deps.iter().enumerate() {
             deps.iter().for_each(|d| next[*d].push(k));
         }
-        let mut ready: BinaryHeap<Reverse<(NodeId, usize)>> =
-            (0..n).filter(|k| missing[*k] == 0).map(|k| Reverse((self.turn[k], k))).collect();
+        let is_small = |k: usize| usize::from(self.groups.list[k].is_small());
+        let mut ready = [BinaryHeap::new(), BinaryHeap::new()];
+        for k in (0..n).filter(|k| missing[*k] == 0) {
+            ready[is_small(k)].push(Reverse((self.turn[k], k)));
+        }
         let mut order = Vec::with_capacity(n);
-        while let Some(Reverse((_, k))) = ready.pop() {
+        let mut last = 0;
+        while let Some(Reverse((_, k))) = ready[last].pop().or_else(|| ready[1 - last].pop()) {
+            last = is_small(k);
             order.push(k);
             for d in &next[k] {
                 missing[*d] -= 1;
                 if missing[*d] == 0 {
-                    ready.push(Reverse((self.turn[*d], *d)));
+                    ready[is_small(*d)].push(Reverse((self.turn[*d], *d)));
                 }
             }
         }

@@ -357,11 +357,13 @@ impl<'a> Emitter<'a> {
                 return self.bind(if node.dtype == DType::F32 { format!("bitcast<f32>({word})") } else { word });
             }
             Some(Leaf::Row(of, level)) => {
-                let step = self.step(level);
+                let step = level.map_or(Ix::Known(0), |level| self.step(level));
                 let at: Vec<Ix> = std::iter::once(step).chain(at.iter().cloned()).collect();
                 return self.value(of, &at);
             }
-            Some(Leaf::Step(level)) => return self.step(level).to_string(),
+            Some(Leaf::Step(level)) => {
+                return level.map_or_else(|| "0u".to_owned(), |level| self.step(level).to_string());
+            }
             Some(own @ (Leaf::Private(_) | Leaf::Shared(_))) => {
                 let n = self.row.len();
                 let is_own = at.iter().zip(&self.row).zip(&node.shape).all(|((i, row), n)| *n == 1 || i == row);

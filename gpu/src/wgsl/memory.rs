@@ -29,10 +29,10 @@ pub(crate) struct Memory {
 pub(crate) enum Leaf {
     /// A bound buffer.
     Buffer(Words),
-    /// The row of another value that belongs to the current step of the loop at that level.
-    Row(NodeId, usize),
-    /// The current step of the loop at that level.
-    Step(usize),
+    /// The row of another value that belongs to the current step of the loop at that level; none for the first row.
+    Row(NodeId, Option<usize>),
+    /// The current step of the loop at that level; none for the first.
+    Step(Option<usize>),
     /// This row's elements in an array of that name.
     Private(String),
     /// This row's elements in workgroup memory.

@@ -23,8 +23,8 @@ const GROUP: usize = 64;
 const MOST_WORDS: usize = 2048;
 /// Bytes of a text beyond which products that all invocations share are loops: drivers read all of it.
 const TEXT: usize = 120_000;
-/// Rows below which a device would be idle: steps one by one use it better.
-const FEWEST_ROWS: usize = 1;
+/// Words of private memory of a loop of one row.
+const MOST_WORDS_OF_ONE: usize = 64;
 
 impl RowLoop<'_> {
     /// The code, and in how many dispatches it makes all steps: no invocation makes more than
@@ -53,7 +53,9 @@ impl RowLoop<'_> {
         let params = &self.scan.body.params[1..=self.scan.carries];
         let mut carries = params.iter().map(|p| self.graph.nodes[*p as usize].len());
         let total = words(&mut self.body.slots.iter().copied()) + words(&mut carries);
-        if rows < FEWEST_ROWS || rows == 1 || total > MOST_WORDS {
+        // A single row is not worth it where a step has work for more invocations.
+        let most = if rows > 1 { MOST_WORDS } else { MOST_WORDS_OF_ONE };
+        if total > most || rows == 1 && (self.multiplies() || self.scan.len == 1) {
             return no();
         }
         let mut emitter = Emitter::new(self.graph, self.memory.leaves.clone(), &[]);
