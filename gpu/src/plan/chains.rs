@@ -187,16 +187,21 @@ impl<'a> ScopeValues<'a> {
 
     /// Buffers that a chain binds at most, if what is in buffers of the program's own shares as few as can be.
     fn buffers(&self, chain: &PlannedChain, outs: &[NodeId]) -> usize {
+        // The scope's results have places of their own, also where they are other views of the nodes.
+        let results: FxHashSet<NodeId> =
+            outs.iter().map(|id| fold(self.graph, *id)).filter(|(_, whole)| *whole).map(|(root, _)| root).collect();
         let is_own = |id: &&NodeId| {
             let node = &self.graph.nodes[**id as usize];
-            !matches!(node.op, Op::Input(_)) && (!matches!(node.op, Op::Param(_)) || node.scope != self.scope)
+            let is_param = matches!(node.op, Op::Param(_)) && node.scope == self.scope;
+            !matches!(node.op, Op::Input(_)) && !is_param && !results.contains(*id)
         };
-        let results = chain.outs.iter().filter(|id| outs.contains(id)).count();
-        let own = chain.reads.iter().filter(is_own).chain(&chain.outs);
-        let words: usize = own.map(|id| self.graph.nodes[*id as usize].len()).sum();
-        let others = chain.reads.iter().filter(|id| !is_own(id)).count();
-        // And partial sums.
-        others + results + words.div_ceil(SHARED) + 1
+        // The sums of several workgroups are written by the next dispatch, and parts of them by this one.
+        let several = chain.tile.workgroups > 1;
+        let is_sum = |id: &NodeId| chain.sums.iter().any(|sum| sum.node == *id);
+        let written = chain.outs.iter().filter(|id| !several || !is_sum(id));
+        let (own, others): (Vec<NodeId>, Vec<NodeId>) = chain.reads.iter().chain(written).partition(is_own);
+        let words: usize = own.iter().map(|id| self.graph.nodes[*id as usize].len()).sum();
+        others.len() + words.div_ceil(SHARED) + usize::from(several)
     }
 
     fn planned(

@@ -4,7 +4,7 @@
 use quickstudy_core::program::{Arg, Role};
 use quickstudy_core::tensor::{Loop, scan};
 use quickstudy_core::{Array, Context, DType, Device, Program, State, Tensor};
-use quickstudy_gpu::{GpuOptions, Kernel, KernelSchedule, Kind, Plan};
+use quickstudy_gpu::{GpuOptions, Kernel, KernelLimits, KernelSchedule, Kind, Plan, shaders};
 use quickstudy_tests::gpu;
 use quickstudy_tests::random_graph::{
     self, Dice, Report, Scale, Subject, Way, check, check_program, declare, generate,
@@ -125,6 +125,26 @@ fn compare_with_cpu(cases: &[Case]) {
                 assert!(distance(&on_cpu, &first) > 1e-4 && apart <= 1e-5, "{what}: {apart:e} apart");
             }
         }
+    }
+}
+
+#[test]
+fn chains_bind_no_more_buffers_than_they_may_where_results_are_views() {
+    for more in 0..6 {
+        let trace = Program::trace_of(|cx| {
+            let (x, theta) = (cx.input("x", &[1, 33, 5], DType::F32), cx.state("theta", &[1, 36], DType::F32));
+            let (w, b) = (theta.slice(1, 0, 30).reshape(&[1, 5, 6]), theta.slice(1, 30, 36).reshape(&[1, 1, 6]));
+            let y = x.matmul(w) + b;
+            let g = (0..more).fold(y.tanh(), |g, i| g * cx.input(&format!("more{i}"), &[1, 33, 6], DType::F32));
+            let parts = [x.matmul_with(g, true, false).reshape(&[1, 30]), g.sum_keep(1).reshape(&[1, 6])];
+            cx.update("theta", theta - Tensor::concat(&parts, 1) * 0.1);
+            cx.output("y", y.reshape(&[33, 6]));
+            cx.output("g", g.reshape(&[33 * 6]));
+        });
+        let plan = gpu::plan(trace.unwrap());
+        shaders(&plan, KernelLimits::default()).unwrap_or_else(|error| panic!("{error}\n{plan}"));
+        // Two arguments, two results and parts of sums are five buffers.
+        assert_eq!(chains(&plan.schedule), usize::from(more <= 3), "{more}\n{plan}");
     }
 }
 
