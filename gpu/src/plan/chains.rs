@@ -127,15 +127,20 @@ impl PlannedChain {
 
     /// Buffers that a chain binds at most, if what is in buffers of the program's own shares as few as can be.
     fn buffers(&self, values: &ScopeValues<'_>, outs: &[NodeId]) -> usize {
+        let graph = values.graph;
+        // The scope's results have places of their own, also where they are other views of the nodes.
+        let results: FxHashSet<NodeId> =
+            outs.iter().map(|id| fold(graph, *id)).filter(|(_, whole)| *whole).map(|(root, _)| root).collect();
         let is_own = |id: &&NodeId| {
-            let node = &values.graph.nodes[**id as usize];
-            !matches!(node.op, Op::Input(_)) && (!matches!(node.op, Op::Param(_)) || node.scope != values.scope)
+            let node = &graph.nodes[**id as usize];
+            let is_param = matches!(node.op, Op::Param(_)) && node.scope == values.scope;
+            !matches!(node.op, Op::Input(_)) && !is_param && !results.contains(*id)
         };
-        let results = self.outs.iter().filter(|id| outs.contains(id)).count();
-        let own = self.reads.iter().filter(is_own).chain(&self.outs);
-        let words: usize = own.map(|id| values.graph.nodes[*id as usize].len()).sum();
-        let others = self.reads.iter().filter(|id| !is_own(id)).count();
-        // And partial sums.
-        others + results + words.div_ceil(SHARED) + 1
+        // Sums that a second dispatch finishes are written by it, and parts of them by the first.
+        let is_sum = |id: &NodeId| self.sums.iter().filter_map(|sum| sum.1).any(|place| place.node == *id);
+        let written = self.outs.iter().filter(|id| !self.has_end() || !is_sum(id));
+        let (own, others): (Vec<NodeId>, Vec<NodeId>) = self.reads.iter().chain(written).partition(is_own);
+        let words: usize = own.iter().map(|id| graph.nodes[*id as usize].len()).sum();
+        others.len() + words.div_ceil(SHARED) + usize::from(self.has_end())
     }
 }

@@ -2,10 +2,13 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::program::{Arg, Role};
-use quickstudy_core::{Array, Context, Device, Program, State};
-use quickstudy_gpu::{GpuOptions, Kernel, KernelSchedule, Kind, Plan};
+use quickstudy_core::tensor::{Loop, scan};
+use quickstudy_core::{Array, Context, DType, Device, Program, State, Tensor};
+use quickstudy_gpu::{GpuOptions, Kernel, KernelLimits, KernelSchedule, Kind, Plan, shaders};
 use quickstudy_tests::gpu;
-use quickstudy_tests::random_graph::{Dice, Report, Scale, Way, check, generate};
+use quickstudy_tests::random_graph::{
+    self, Dice, Report, Scale, Subject, Way, check, check_program, declare, generate,
+};
 use quickstudy_tests::trainings::{distance, snapshots, theta, training, wait};
 
 use crate::dispatches::product_of_maml_trpo;
@@ -29,7 +32,7 @@ struct Case {
     iterations: usize,
 }
 
-const CASES: &[Case] = &[
+const PPO: &[Case] = &[
     Case {
         algorithm: "ppo",
         env: "cartpole",
@@ -44,18 +47,6 @@ const CASES: &[Case] = &[
         iterations: 1,
     },
     Case {
-        algorithm: "sac",
-        env: "pendulum",
-        settings: "hidden = [64, 64]\nbatch_size = 50\niteration_steps = 20\nlearning_starts = 20",
-        iterations: 2,
-    },
-    Case {
-        algorithm: "td3",
-        env: "pendulum",
-        settings: "hidden = [64, 64]\nbatch_size = 50\niteration_steps = 20\nlearning_starts = 20",
-        iterations: 2,
-    },
-    Case {
         algorithm: "ppo",
         env: "hopper",
         settings: "envs = 3\nhorizon = 10\nepochs = 1\nminibatches = 1\nhidden = [64, 64]\n\
@@ -68,6 +59,22 @@ const CASES: &[Case] = &[
         settings: "envs = 5\nhorizon = 9\nepochs = 1\nminibatches = 1\nsde = true",
         iterations: 1,
     },
+];
+
+/// Algorithms that learn from what they remember.
+const REPLAY: &[Case] = &[
+    Case {
+        algorithm: "sac",
+        env: "pendulum",
+        settings: "hidden = [64, 64]\nbatch_size = 50\niteration_steps = 20\nlearning_starts = 20",
+        iterations: 2,
+    },
+    Case {
+        algorithm: "td3",
+        env: "pendulum",
+        settings: "hidden = [64, 64]\nbatch_size = 50\niteration_steps = 20\nlearning_starts = 20",
+        iterations: 2,
+    },
     Case {
         algorithm: "dqn",
         env: "cartpole",
@@ -77,7 +84,7 @@ const CASES: &[Case] = &[
     },
 ];
 
-/// As [`CASES`], of algorithms that learn to adapt.
+/// Algorithms that learn to adapt.
 const META: &[Case] = &[
     Case {
         algorithm: "rl2-ppo",
@@ -122,9 +129,35 @@ fn compare_with_cpu(cases: &[Case]) {
 }
 
 #[test]
+fn chains_bind_no_more_buffers_than_they_may_where_results_are_views() {
+    for more in 0..6 {
+        let trace = Program::trace_of(|cx| {
+            let (x, theta) = (cx.input("x", &[1, 33, 5], DType::F32), cx.state("theta", &[1, 36], DType::F32));
+            let (w, b) = (theta.slice(1, 0, 30).reshape(&[1, 5, 6]), theta.slice(1, 30, 36).reshape(&[1, 1, 6]));
+            let y = x.matmul(w) + b;
+            let g = (0..more).fold(y.tanh(), |g, i| g * cx.input(&format!("more{i}"), &[1, 33, 6], DType::F32));
+            let parts = [x.matmul_with(g, true, false).reshape(&[1, 30]), g.sum_keep(1).reshape(&[1, 6])];
+            cx.update("theta", theta - Tensor::concat(&parts, 1) * 0.1);
+            cx.output("y", y.reshape(&[33, 6]));
+            cx.output("g", g.reshape(&[33 * 6]));
+        });
+        let plan = gpu::plan(trace.unwrap());
+        shaders(&plan, KernelLimits::default()).unwrap_or_else(|error| panic!("{error}\n{plan}"));
+        // Two arguments, two results and parts of sums are five buffers.
+        assert_eq!(chains(&plan.schedule), usize::from(more <= 3), "{more}\n{plan}");
+    }
+}
+
+#[test]
 #[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
-fn iterations_are_those_of_the_cpu() {
-    compare_with_cpu(CASES);
+fn iterations_of_ppo_are_those_of_the_cpu() {
+    compare_with_cpu(PPO);
+}
+
+#[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
+fn iterations_with_replay_are_those_of_the_cpu() {
+    compare_with_cpu(REPLAY);
 }
 
 #[test]
@@ -160,12 +193,16 @@ fn the_product_of_maml_trpo_is_that_of_the_cpu_and_has_the_same_bits_again() {
     assert!(run(&gpu) == on_gpu, "a second run differs");
 }
 
-/// How many of the programs have chains.
-fn random_programs(programs: impl Iterator<Item = (u64, Scale)>) -> usize {
+/// A program run twice: it must have the same bits.
+fn twice() -> [Way; 2] {
     let device = with_chains();
     let slack = gpu::slack(&device);
-    // Each program twice: it must have the same bits.
-    let ways = ["first", "again"].map(|name| Way { name: name.to_owned(), device: device.clone(), slack });
+    ["first", "again"].map(|name| Way { name: name.to_owned(), device: device.clone(), slack })
+}
+
+/// How many of the programs have chains.
+fn random_programs(programs: impl Iterator<Item = (u64, Scale)>) -> usize {
+    let ways = twice();
     let (mut report, mut with) = (Report::default(), 0);
     for (seed, scale) in programs {
         let recipe = generate(seed, scale);
@@ -200,7 +237,7 @@ fn random_programs_of_chains_stay_within_their_bounds() {
 #[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
 fn a_seed_alone_and_beside_others_has_the_same_bits_and_so_has_a_second_run() {
     let gpu = with_chains();
-    for case in &CASES[..2] {
+    for case in &PPO[..2] {
         let run = |seeds: &[u64]| {
             let mut session =
                 training(case.algorithm, case.env).seeds(seeds).steps(4096).set(case.settings).session_on(&gpu);
@@ -212,6 +249,56 @@ fn a_seed_alone_and_beside_others_has_the_same_bits_and_so_has_a_second_run() {
         let [a, b] = [&[4][..], &[3, 4, 5]].map(|seeds| chains(&plan_of(case, seeds).schedule));
         if a == b {
             assert!(alone.1 == beside.1, "{}: the seed's parameters depend on others", case.algorithm);
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(without_gpu, ignore = "needs a GPU, if only a software one")]
+fn chains_inside_of_loops_stay_within_their_bounds() {
+    let ways = twice();
+    let mut dice = Dice::new(8);
+    // Groups, rows, widths, and turns of an inner loop if there is one. With most rows workgroups have several tiles.
+    let sizes =
+        [(1, 33, [5, 64], 1), (2, 70, [16, 7], 1), (1, 4101, [3, 4], 1), (3, 17, [9, 12], 3), (1, 5, [3, 40], 2)];
+    for (s, r, [d, e], turns) in sizes {
+        for reverse in [false, true] {
+            let shapes = [vec![s, d * e + e], vec![2, s, r, d], vec![s, r, e]];
+            let kinds = [random_graph::Kind::State, random_graph::Kind::Input, random_graph::Kind::Input];
+            let args = kinds.into_iter().zip(shapes).map(|(kind, shape)| {
+                let values = (0..shape.iter().product()).map(|_| dice.real(1.0)).collect();
+                random_graph::Arg { kind, shape, dtype: DType::F32, values }
+            });
+            let args: Vec<random_graph::Arg> = args.collect();
+            let trace = |cx: &mut Context| {
+                let [theta, xs, wanted] = declare(&args, cx)[..] else { unreachable!() };
+                let step = |theta: Tensor, x: Tensor| {
+                    let w = theta.slice(1, 0, d * e).reshape(&[s, d, e]);
+                    let b = theta.slice(1, d * e, d * e + e).reshape(&[s, 1, e]);
+                    let y = (x.matmul(w) + b).tanh();
+                    let g = (y - wanted) * (1.0 - y * y);
+                    let parts = [x.matmul_with(g, true, false).reshape(&[s, d * e]), g.sum_keep(1).reshape(&[s, e])];
+                    (theta - Tensor::concat(&parts, 1) * (0.5 / r as f64), y)
+                };
+                let (carry, ys) = scan(2, reverse, &[theta], &[xs], |_, carry, x| {
+                    let (mut theta, mut y) = step(carry[0], x[0]);
+                    if turns > 1 {
+                        let (inner, all) = scan(turns, false, &[theta], &[], |_, carry, _| {
+                            let (theta, y) = step(carry[0], x[0]);
+                            Loop { carry: vec![theta], ys: vec![y] }
+                        });
+                        (theta, y) = (inner[0], y + all[0].sum_keep(0).reshape(&[s, r, e]));
+                    }
+                    Loop { carry: vec![theta], ys: vec![y, theta] }
+                });
+                cx.update("a0", carry[0]);
+                ys.iter().enumerate().for_each(|(i, y)| cx.output(&format!("out{i}"), *y));
+            };
+            let count = chains(&gpu::plan(Program::trace_of(trace).unwrap()).schedule);
+            let found = check_program(Subject { args: &args, trace: &trace }, &ways);
+            println!("{s} groups of {r} rows: {count} chains, {found:?}");
+            assert!(found.is_ok_and(|found| found.tight * 10 > found.elements * 9));
+            assert_eq!(count, if turns > 1 { 2 } else { 1 });
         }
     }
 }
