@@ -2,9 +2,11 @@
 //!
 //! [`Gpu`] implements [`quickstudy_kernels::backend::Backend`]. `plan` turns the graph of a trace into a [`Plan`]:
 //! kernels, their order, and the memory of their operands. Each Map, Reduce and MatMul of a plan becomes one
-//! shader, or two where a long sum is cut into slices. A Scan whose rows are independent, such as a rollout, is one
-//! dispatch with an invocation per row; any other is a replay of its body's dispatches. Small kernels that follow each
-//! other are one dispatch: a workgroup runs them in turn. Nothing is decided while a program runs.
+//! shader, or two where a long sum is cut into slices. A Chain is all that happens to the rows of a minibatch, up to
+//! sums over them: workgroups compute it tile by tile (`tile`), and a second dispatch adds their sums. A Scan whose rows
+//! are independent, such as a rollout, is one dispatch with an invocation per row, or with a workgroup for a few rows
+//! that have products; any other is a replay of its body's dispatches. Small kernels that follow each other are one
+//! dispatch: a workgroup runs them in turn. Nothing is decided while a program runs.
 //!
 //! `compile` walks a plan once: it finds the buffer behind every place, also through loops, asks `wgsl` for the code of
 //! each kernel, and joins runs of small ones. `exec` replays the dispatches; the host only sets the offset of the step

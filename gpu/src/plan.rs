@@ -1,11 +1,13 @@
 //! From a trace to a plan: the kernels that compute it, in order.
 //!
 //! Each scope (the program, then the body of each loop) is planned on its own, in this order:
-//! 1. `flow`: the scope's nodes and who reads whom; views and constants fold away.
-//! 2. `inline`: nodes that are cheaper to compute where they are read than to keep.
-//! 3. `fuse`: the other nodes are grouped into kernels.
-//! 4. `order`: what is written in place, and an order of the kernels.
-//! 5. `memory`: temporaries, shared by values that are not alive at the same time.
+//! 1. `chains`: rows and sums over them that workgroups compute tile by tile. `joined` are concatenations that such sums
+//!    are written into.
+//! 2. `flow`: the scope's other nodes and who reads whom; views and constants fold away.
+//! 3. `inline`: nodes that are cheaper to compute where they are read than to keep.
+//! 4. `fuse`: the other nodes are grouped into kernels.
+//! 5. `order`: what is written in place, and an order of the kernels.
+//! 6. `memory`: temporaries, shared by values that are not alive at the same time.
 //!
 //! A map joins the product or reduction that it follows, siblings share a kernel, and no kernel binds more than 8
 //! buffers. What cannot be done in place, such as a `store` into a carry whose old value is read afterwards, is a copy,

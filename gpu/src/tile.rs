@@ -1,26 +1,25 @@
 //! Tiles: how a workgroup computes a chain, some rows of it at a time.
 //!
 //! A value of a row that several invocations need is a register in workgroup memory: for each four rows of the tile a
-//! vector of every block, so that neighbours read neighbours. `item` turns the instructions of a chain into items, each of which is computed block
-//! by block. `schedule` puts items that need no barrier between them into one level, and within it those that one
-//! invocation computes one after the other, in variables, into one section. `pool` lays the registers that outlive
-//! their section out in memory. Sums over rows are kept by invocations until the workgroup has had its last tile.
+//! vector of every block, so that neighbours read neighbours. `item` turns the instructions of a chain into items, each
+//! of which is computed block by block. `schedule` puts items that need no barrier between them into one level, and
+//! within it those that one invocation computes one after the other, in variables, into one section. `pool` lays the
+//! registers that outlive their section out in memory. Sums over rows are kept by invocations until the workgroup has
+//! had its last tile.
 
 mod item;
 mod pool;
 mod schedule;
+mod size;
 
 use quickstudy_kernels::program::chains::{ChainBudget, ChainProduct, RowChain};
 
 pub(crate) use item::{TileItem, TileOp, composed};
-use pool::Pool;
+use pool::RegisterPool;
 use schedule::{Levels, levels};
 pub(crate) use schedule::{Section, SectionKind};
+pub(crate) use size::ROWS;
 
-/// Invocations of a workgroup.
-pub(crate) const INVOCATIONS: usize = 256;
-/// Rows of a vector.
-pub(crate) const ROWS: usize = 4;
 /// Rows of a tile, best first.
 const TILES: [usize; 3] = [16, 8, 4];
 /// Workgroups of a group of rows at most: the next dispatch adds their sums.
@@ -68,7 +67,7 @@ impl Tile {
         let fits = TILES.into_iter().filter(|lanes| *lanes == ROWS || *lanes < 2 * chain.rows);
         for lanes in fits {
             let Levels { levels, of } = levels(&items, &loads, &chain.sizes, lanes)?;
-            let Pool { places, vectors } = pool::pool(&items, &loads, &chain.sizes, &of, lanes);
+            let RegisterPool { places, vectors } = pool::pool(&items, &loads, &chain.sizes, &of, lanes);
             if 16 * vectors > bytes {
                 continue;
             }

@@ -39,7 +39,9 @@ pub(crate) struct SumPlace {
 pub(crate) struct AfterSums {
     /// The node.
     pub value: NodeId,
-    /// The sums, each of as many numbers, or of one.
+    /// All nodes from the sums to it.
+    pub nodes: Vec<NodeId>,
+    /// The sums that it follows from. Each has as many numbers, or one.
     pub sums: Vec<NodeId>,
     /// Its place.
     pub place: SumPlace,
@@ -48,8 +50,8 @@ pub(crate) struct AfterSums {
 }
 
 impl PlannedChain {
-    /// Tells whether a second dispatch finishes the sums: it adds those of several workgroups, and computes what follows
-    /// from them.
+    /// Tells whether a second dispatch finishes the sums: it adds those of several workgroups, and computes what
+    /// follows from them.
     pub(crate) fn has_end(&self) -> bool {
         self.tile.workgroups > 1 || !self.after.is_empty()
     }

@@ -69,8 +69,8 @@ pub(super) fn chains(scope: &Scope<'_>, units: &Units, outs: &[NodeId], bytes: u
     found
 }
 
-/// Tells whether a chain is worth a kernel of its own: its rows are multiplied with matrices, and it has sums over them,
-/// all of floats.
+/// Tells whether a chain is worth a kernel of its own: its rows are multiplied with matrices, and it has sums over
+/// them, all of floats.
 fn pays(graph: &Graph, chain: &RowChain<ChainProduct>, nodes: &[NodeId]) -> bool {
     let multiplies = chain.code.iter().any(|instr| matches!(instr, ChainInstr::Own(_)));
     let sums_integers = nodes.iter().any(|id| {

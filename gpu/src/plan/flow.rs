@@ -117,8 +117,8 @@ impl<'a> Flow<'a> {
         };
         for step in in_order(graph, graph.reachable(&outs, scope.scope), chains) {
             let id = match step {
-                Ordered::Node(id) => id,
-                Ordered::Chain(chain) => {
+                FlowStep::Node(id) => id,
+                FlowStep::Chain(chain) => {
                     chains[chain].nodes.iter().for_each(|id| flow.of[*id as usize] = flow.items.len() as u32);
                     flow.items.push(chain_item(chain, &chains[chain]));
                     continue;
@@ -356,15 +356,15 @@ impl<'a> Flow<'a> {
 
 /// A node of a scope, or one of its chains.
 #[derive(Clone, Copy)]
-enum Ordered {
+enum FlowStep {
     Node(NodeId),
     Chain(usize),
 }
 
 /// The nodes of a scope with each chain in the place of its own, operands before readers.
-fn in_order(graph: &Graph, nodes: Vec<NodeId>, chains: &[Arc<PlannedChain>]) -> Vec<Ordered> {
+fn in_order(graph: &Graph, nodes: Vec<NodeId>, chains: &[Arc<PlannedChain>]) -> Vec<FlowStep> {
     if chains.is_empty() {
-        return nodes.into_iter().map(Ordered::Node).collect();
+        return nodes.into_iter().map(FlowStep::Node).collect();
     }
     let members = chains.iter().enumerate().flat_map(|(k, chain)| chain.nodes.iter().map(move |id| (*id, k)));
     let chain_of: FxHashMap<NodeId, usize> = members.collect();
@@ -375,7 +375,7 @@ fn in_order(graph: &Graph, nodes: Vec<NodeId>, chains: &[Arc<PlannedChain>]) -> 
         while let Some((id, ready)) = stack.pop() {
             let chain = chain_of.get(&id).copied();
             if ready {
-                order.push(chain.map_or(Ordered::Node(id), Ordered::Chain));
+                order.push(chain.map_or(FlowStep::Node(id), FlowStep::Chain));
                 continue;
             }
             let is_new = match chain {

@@ -49,11 +49,11 @@ impl Joined {
                 let place = SumPlace { node: id, offset, group: *width };
                 let len = graph.nodes[*src as usize].shape[1];
                 offset += len;
-                found.nodes.extend(nodes);
+                found.nodes.extend(&nodes);
                 match sums[..] {
                     [sum] if sum == value => found.places.insert(sum, place).is_none(),
                     _ => {
-                        found.after.push(AfterSums { value, sums, place, len });
+                        found.after.push(AfterSums { value, nodes, sums, place, len });
                         true
                     }
                 }

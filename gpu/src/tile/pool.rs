@@ -2,23 +2,23 @@
 
 use quickstudy_kernels::program::chains::{Opnd, Reg};
 
-use super::ROWS;
 use super::item::TileItem;
+use super::size::ROWS;
 
 /// Where registers are in workgroup memory.
-pub(super) struct Pool {
+pub(super) struct RegisterPool {
     /// The first vector of each register that is there.
     pub places: Vec<Option<usize>>,
     /// Vectors in all.
     pub vectors: usize,
 }
 
-/// The time from a register's first level to its last.
+/// A register from its first level to its last one.
 #[derive(Clone, Copy)]
 struct Life {
     first: usize,
     last: usize,
-    /// Read by others than those that have it in a variable.
+    /// Invocations read it that have not computed it.
     is_kept: bool,
     /// The section that computes it.
     written_in: [usize; 2],
@@ -45,8 +45,8 @@ impl Life {
         self.first <= other.last && other.first <= self.last
     }
 
-    /// Tells whether this register may be written where the other one is: each invocation reads a block of the other one
-    /// for the last time before it writes the same block.
+    /// Tells whether this register may be written where the other one is: each invocation reads a block of the other
+    /// one for the last time before it writes the same block.
     fn replaces(&self, other: &Life) -> bool {
         let (Some(writer), Some((reader, section))) = (self.writer, other.reader) else { return false };
         self.first == other.last && section == self.written_in && reader <= writer
@@ -60,7 +60,7 @@ pub(super) fn pool(
     sizes: &[usize],
     of: &[Option<[usize; 2]>],
     lanes: usize,
-) -> Pool {
+) -> RegisterPool {
     let lives = lives(items, loads, sizes, of);
     let kept = |reg: Reg| lives[reg].filter(|life| life.is_kept).map(|life| (reg, life));
     let mut order: Vec<(Reg, Life)> = (0..sizes.len()).filter_map(kept).collect();
@@ -89,7 +89,7 @@ pub(super) fn pool(
         vectors = vectors.max(first + len);
         placed.push((reg, life, [first, first + len]));
     }
-    Pool { places, vectors }
+    RegisterPool { places, vectors }
 }
 
 /// The life of each register that items compute.

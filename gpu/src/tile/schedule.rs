@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use quickstudy_kernels::program::chains::{Opnd, Reg};
 
 use super::item::{TileItem, TileOp};
-use super::{INVOCATIONS, ROWS};
+use super::size::{INVOCATIONS, ROWS};
 
 /// Invocations that run in step: sections begin at multiples of these.
 const STEP: usize = 32;
@@ -152,7 +152,7 @@ fn sink(items: &[TileItem], loads: &[Option<usize>], sizes: &[usize], level: &mu
     let mut first: HashMap<Reg, (usize, bool)> = HashMap::new();
     for (i, item) in items.iter().enumerate().rev() {
         let elementwise = matches!(item.op, TileOp::Unary(..) | TileOp::Binary(..) | TileOp::Select);
-        let mut read: Vec<Reg> = item.src.iter().filter_map(|src| register(src)).collect();
+        let mut read: Vec<Reg> = item.src.iter().filter_map(register).collect();
         read.retain(|reg| loads[*reg].is_none());
         read.dedup();
         if let ([(reg, _)], [_], true) = (&item.dst[..], &read[..], elementwise)
@@ -214,7 +214,7 @@ fn kept(k: usize, n: usize) -> [usize; 2] {
     best
 }
 
-/// Gives the sections of a level invocations beside each other, as far as there are any.
+/// Gives the sections of a level invocations side by side, as far as there are any.
 fn spread(sections: &mut [Section]) {
     let mut next = 0;
     for section in sections {

@@ -21,6 +21,8 @@ pub(super) const TEXT: usize = 4_000;
 pub(super) struct Block {
     values: HashMap<(NodeId, Vec<Ix>), String>,
     lets: HashMap<String, String>,
+    /// How often the code around runs.
+    outside: usize,
     /// Elements whose row-major number is known: shape, element, number.
     pub(super) flats: Vec<(Vec<usize>, Vec<Ix>, Ix)>,
 }
@@ -40,7 +42,7 @@ pub(crate) struct Emitter<'a> {
     /// The condition on which an invocation has something to do, and the length of the text before it.
     guard: Option<(usize, String)>,
     /// Arrays in workgroup memory.
-    shared: Vec<Shared>,
+    pub(super) shared: Vec<Shared>,
     next: usize,
     /// Loops that a value needs the step of: one past the highest level.
     pub levels: usize,
@@ -146,29 +148,6 @@ impl<'a> Emitter<'a> {
         self.guard = Some((self.text.len(), condition));
     }
 
-    /// An array in workgroup memory, by its name: kernels that run in turn share those of one type and number.
-    pub fn share(&mut self, number: usize, element: &'static str, len: usize) -> String {
-        let kind = match element {
-            "f32" => "floats",
-            "u32" => "integers",
-            "vec4<u32>" => "rows",
-            _ => "vectors",
-        };
-        let name = format!("{kind}{number}");
-        self.shared.push(Shared { name: name.clone(), element, len });
-        name
-    }
-
-    /// Arrays in workgroup memory with an element of each reduction or product for each invocation, by their names.
-    pub fn share_sums(&mut self, heads: &[NodeId], len: usize) -> Vec<String> {
-        let mut names = Vec::with_capacity(heads.len());
-        for (number, head) in heads.iter().enumerate() {
-            let (_, element) = self.start_of(*head);
-            names.push(self.share(number, element, len));
-        }
-        names
-    }
-
     /// A statement.
     pub fn line(&mut self, text: &str) {
         let indent = self.blocks.len().min(2); // steps of bodies are long and deep, and drivers read all of it
@@ -177,26 +156,23 @@ impl<'a> Emitter<'a> {
 
     /// A block: what is computed inside is known inside only.
     pub fn block<R>(&mut self, head: &str, inside: impl FnOnce(&mut Self) -> R) -> R {
-        self.line(&format!("{head} {{"));
-        self.blocks.push(Block::default());
+        self.open(head, 1);
         let result = inside(self);
-        self.blocks.pop();
-        self.line("}");
+        self.close();
         result
     }
 
     /// Opens a block whose statements run so many times: what is computed inside is known inside only.
     pub fn open(&mut self, head: &str, n: usize) {
         self.line(&format!("{head} {{"));
-        self.blocks.push(Block::default());
+        self.blocks.push(Block { outside: self.times, ..Block::default() });
         self.times = self.times.saturating_mul(n);
         self.trips = self.trips.saturating_add(if n > 1 { self.times } else { 0 });
     }
 
-    /// Closes the block that was opened last, with the same number.
-    pub fn close(&mut self, n: usize) {
-        self.times /= n.max(1);
-        self.blocks.pop();
+    /// Closes the block that was opened last.
+    pub fn close(&mut self) {
+        self.times = self.blocks.pop().map_or(1, |block| block.outside);
         self.line("}");
     }
 
@@ -207,11 +183,9 @@ impl<'a> Emitter<'a> {
 
     /// A loop of at most `n` iterations.
     pub fn turns<R>(&mut self, head: &str, n: usize, inside: impl FnOnce(&mut Self) -> R) -> R {
-        let outside = self.times;
-        self.times = self.times.saturating_mul(n);
-        self.trips = self.trips.saturating_add(self.times);
-        let result = self.block(head, inside);
-        self.times = outside;
+        self.open(head, n);
+        let result = inside(self);
+        self.close();
         result
     }
 

@@ -148,3 +148,21 @@ pub(super) fn write(
         None => emitter.line(&format!("{place} = {word};")),
     }
 }
+
+/// Writes a word to all places of a value.
+pub(super) fn written(emitter: &mut Emitter<'_>, memory: &Memory, node: NodeId, flat: &Ix, word: &str) {
+    for (_, to, row) in memory.writes.iter().filter(|write| write.0 == node) {
+        let flat = match row {
+            None => flat.clone(),
+            Some(level) => {
+                emitter.levels = emitter.levels.max(level + 1);
+                let step = Ix::var(&emitter.bind(format!("step{level}.x")));
+                let len = emitter.graph.nodes[node as usize].len();
+                let first = emitter.times(&step, len);
+                emitter.add(&first, flat)
+            }
+        };
+        let place = emitter.stored(*to, &flat);
+        emitter.line(&format!("{place} = {word};"));
+    }
+}

@@ -2,8 +2,8 @@
 //! carries and what a step keeps in memory of its own.
 //!
 //! The body's kernels are followed one by one, each for one row: their slots become private arrays. Whether the rows
-//! are independent shows while the code is written: a private value is only known at its own row. Where rows have products,
-//! the invocations of a workgroup may share these (`team`).
+//! are independent shows while the code is written: a private value is only known at its own row. Where rows have
+//! products, the invocations of a workgroup may share these (`team`).
 
 use quickstudy_kernels::tensor::{NodeId, Op};
 use quickstudy_kernels::{DType, Result};
@@ -268,17 +268,14 @@ impl RowLoop<'_> {
             emitter.line(&format!("{place} = {word};"));
             return;
         }
-        match place {
-            Place::Row(j) => {
-                if let Some(words) = self.rows[j] {
-                    let first = emitter.times(&Ix::var("t"), value.len());
-                    let flat = emitter.flat(&value.shape, at);
-                    let flat = emitter.add(&first, &flat);
-                    let place = emitter.stored(words, &flat);
-                    emitter.line(&format!("{place} = {word};"));
-                }
-            }
-            _ => {}
+        if let Place::Row(j) = place
+            && let Some(words) = self.rows[j]
+        {
+            let first = emitter.times(&Ix::var("t"), value.len());
+            let flat = emitter.flat(&value.shape, at);
+            let flat = emitter.add(&first, &flat);
+            let place = emitter.stored(words, &flat);
+            emitter.line(&format!("{place} = {word};"));
         }
     }
 }

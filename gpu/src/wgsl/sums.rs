@@ -5,11 +5,10 @@ use quickstudy_kernels::Result;
 use quickstudy_kernels::tensor::{Graph, NodeId};
 
 use super::body::{Body, buffer};
-use super::chain::written;
 use super::emit::Emitter;
 use super::index::Ix;
 use super::memory::Memory;
-use super::results::GROUP;
+use super::results::{GROUP, written};
 use super::stretch::Stretch;
 use crate::limits::KernelLimits;
 use crate::plan::{PlannedChain, SumPlace};
@@ -31,7 +30,7 @@ pub(super) fn positions(chain: &PlannedChain) -> Vec<usize> {
 /// Numbers that are written to one place: sums as they are, or what follows from some.
 struct Finished {
     place: SumPlace,
-    /// How many of a group.
+    /// Numbers of a group.
     len: usize,
     /// The sums, their positions, and their numbers of a group.
     sums: Vec<(NodeId, usize, usize)>,
@@ -96,7 +95,8 @@ fn body(graph: &Graph, chain: &PlannedChain, memory: &Memory, list: &[Finished])
     let tile = &chain.tile;
     let numbers: usize = list.iter().map(|one| one.len).sum();
     let items = numbers * tile.groups;
-    let mut emitter = Emitter::new(graph, memory.leaves.clone(), &chain.nodes);
+    let computed: Vec<NodeId> = chain.after.iter().flat_map(|after| after.nodes.iter().copied()).collect();
+    let mut emitter = Emitter::new(graph, memory.leaves.clone(), &computed);
     emitter.line(&format!("let item = (group.x + group.y * count.x) * {GROUP}u + local;"));
     emitter.guard(format!("item < {items}u"));
     let at = emitter.unflat(&[tile.groups, numbers], &if items == 1 { Ix::Known(0) } else { Ix::var("item") });
@@ -124,18 +124,10 @@ fn body(graph: &Graph, chain: &PlannedChain, memory: &Memory, list: &[Finished])
             None => sums[0].clone(),
             Some(value) => {
                 for ((node, _, len), sum) in one.sums.iter().zip(&sums) {
-                    let shape = &graph.nodes[*node as usize].shape;
-                    let before = emitter.times(group, *len);
-                    let flat = emitter.add(&before, &element_of(*len));
-                    let at = emitter.unflat(shape, &flat);
-                    emitter.same(shape, &at, &flat);
+                    let at = of_group(&mut emitter, *node, group, (&element_of(*len), *len));
                     emitter.know(*node, &at, sum);
                 }
-                let shape = &graph.nodes[value as usize].shape;
-                let before = emitter.times(group, one.len);
-                let flat = emitter.add(&before, &element);
-                let at = emitter.unflat(shape, &flat);
-                emitter.same(shape, &at, &flat);
+                let at = of_group(&mut emitter, value, group, (&element_of(one.len), one.len));
                 emitter.value(value, &at)
             }
         };
@@ -143,13 +135,23 @@ fn body(graph: &Graph, chain: &PlannedChain, memory: &Memory, list: &[Finished])
         let to = emitter.add(&to, &element);
         let to = emitter.add(&to, &Ix::Known(one.place.offset));
         written(&mut emitter, memory, one.place.node, &to, &format!("bitcast<u32>({result})"));
-        emitter.close(1);
+        emitter.close();
         lo += one.len;
     }
     // An invocation has one place.
     let sums = list.iter().map(|one| one.sums.len()).max().unwrap_or(0);
     let work = Work::default().with(Cost::Sum, sums * tile.workgroups.div_ceil(4));
     Ok(Body { work, ..emitter.body(Cost::Sum, GROUP, items.div_ceil(GROUP))? })
+}
+
+/// The index of an element of a group, of so many, in a node.
+fn of_group(emitter: &mut Emitter<'_>, node: NodeId, group: &Ix, (element, len): (&Ix, usize)) -> Vec<Ix> {
+    let shape = emitter.graph.nodes[node as usize].shape.clone();
+    let at: Vec<Ix> = std::iter::once(group.clone()).chain(emitter.unflat(&shape[1..], element)).collect();
+    let before = emitter.times(group, len);
+    let flat = emitter.add(&before, element);
+    emitter.same(&shape, &at, &flat);
+    at
 }
 
 /// The sum of all workgroups, at a position of what each has left.

@@ -1,8 +1,8 @@
 //! Rows whose products the invocations of a workgroup share, as in a rollout with a policy.
 //!
-//! One invocation would compute the units of a layer one after the other. Here a workgroup has a few rows. Each row still
-//! has an invocation of its own for what is one number after the other, such as a step of an environment. Where a kernel
-//! computes many elements of a row, all invocations do: then they read and write workgroup memory, with barriers
+//! One invocation would compute the units of a layer one after the other. Here a workgroup has a few rows. Each row
+//! still has an invocation of its own for what is one number after the other, such as a step of an environment. Where a
+//! kernel computes many elements of a row, all invocations do: then they read and write workgroup memory, with barriers
 //! before and after. Weights that stay the same are loaded once, before the first step.
 
 use quickstudy_kernels::Result;
@@ -289,8 +289,8 @@ impl RowLoop<'_> {
         };
         self.element(emitter, places, kernel, &k);
         emitter.product_text = TEXT;
-        emitter.close(1);
-        emitter.close(turns);
+        emitter.close();
+        emitter.close();
         self.end(emitter, kernel);
         Ok(())
     }

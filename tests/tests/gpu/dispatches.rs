@@ -37,7 +37,7 @@ fn settings(continuous: bool) -> [PpoConfig; 2] {
 }
 
 #[test]
-fn an_iteration_of_ppo_is_at_most_150_dispatches_and_a_rollout_4() {
+fn an_iteration_of_ppo_is_at_most_128_dispatches_and_a_rollout_4() {
     for name in single_task_names() {
         let env = env::builtin(name).unwrap();
         // A time limit below the horizon cuts the rollout into spans, each a loop of its own.
@@ -56,13 +56,7 @@ fn an_iteration_of_ppo_is_at_most_150_dispatches_and_a_rollout_4() {
                         panic!("{loops:?}")
                     };
                     assert!(rollout <= 4 && ended <= 4 && advantages <= 4 && updates >= 16, "{name}: {loops:?}");
-                    // With long observations or stacked seeds more products have more than two workgroups.
-                    let most = match (seeds, name) {
-                        (1, "cartpole") => 150,
-                        (1, _) => 230,
-                        _ => 760,
-                    };
-                    assert!(all <= most, "{name}: {all}");
+                    assert!(all <= if seeds == 1 { 128 } else { 202 }, "{name}: {all}");
                 }
             }
         }
@@ -78,7 +72,7 @@ fn a_step_of_sac_with_its_update_is_at_most_77_dispatches_and_of_td3_60() {
     // Every second update of TD3 moves the policy: the host leaves out the dispatches of its step in the others.
     let small = training("sac", "pendulum").set("hidden = [64, 64]\nbatch_size = 100").setup().trace().unwrap();
     let small = plan(small);
-    for (name, plan, most) in [("SAC", sac, 77), ("SAC, small", small, 25), ("TD3", td3, 60)] {
+    for (name, plan, most) in [("SAC", sac, 77), ("SAC, small", small, 11), ("TD3", td3, 60)] {
         for bindings in [8, 32] {
             let (loops, all) = loops(&plan, bindings);
             println!("{name}, {bindings} buffers: {loops:?}, {all} in all");
@@ -197,21 +191,32 @@ pub(crate) fn first_presets() -> impl Iterator<Item = (&'static str, String, Set
 }
 
 /// Runs join small kernels. Of each algorithm's first preset they leave at most 60 % of the dispatches, unless more
-/// than 40 % are of kernels with three workgroups or more, which no run takes.
+/// than 40 % are of kernels with three workgroups or more, which no run takes. Chains and rows that a workgroup shares
+/// take most of these.
 #[test]
-fn runs_leave_at_most_60_percent_of_dispatches_where_kernels_are_small() {
-    for (name, env, setup) in first_presets() {
-        let options = PlanOptions { chains: None, ..PlanOptions::default() };
-        let plan = Plan::new(setup.trace().unwrap(), &options).unwrap();
+fn runs_leave_at_most_60_percent_of_dispatches_where_kernels_are_small_and_chains_fewer() {
+    let presets = presets().unwrap();
+    for def in ALGORITHMS {
+        let Some(preset) = presets.iter().find(|preset| preset.algorithm == def.name && preset.is_builtin()) else {
+            continue;
+        };
+        let trace = || training(def.name, &preset.env).with(preset.settings.clone()).setup().trace().unwrap();
+        let plan = |chains| Plan::new(trace(), &PlanOptions { chains, ..PlanOptions::default() }).unwrap();
+        let (kernels_alone, with_chains) = (plan(None), plan(PlanOptions::default().chains));
         for bindings in [8, 32] {
-            let limits = |runs| KernelLimits { bindings, runs, ..KernelLimits::default() };
-            let count = |runs| dispatches(&plan, limits(runs)).unwrap().iter().sum::<usize>();
-            let (alone, joined) = (count(false), count(true));
-            let kernels = kernels(&plan, limits(false)).unwrap();
+            let limits = |runs| KernelLimits { bindings, runs, teams: runs, ..KernelLimits::default() };
+            let count = |plan: &Plan, runs| dispatches(plan, limits(runs)).unwrap().iter().sum::<usize>();
+            let (alone, joined, chained) =
+                (count(&kernels_alone, false), count(&kernels_alone, true), count(&with_chains, true));
+            let kernels = kernels(&kernels_alone, limits(false)).unwrap();
             let large: usize = kernels.iter().filter(|k| k.workgroups > 2).map(|k| k.dispatches).sum();
-            let [left, large] = [joined, large].map(|n| 100 * n / alone);
-            println!("| {name} | {env} | {bindings} | {alone} | {joined} | {left} % | {large} % |");
-            assert!(left <= 60 || large > 40, "{name} on {env}: {joined} of {alone}, {large} % are large");
+            let [left, large, of_chains] = [joined, large, chained].map(|n| 100 * n / alone);
+            let counts = format!("{alone} | {joined} | {chained} | {left} % | {large} % | {of_chains} %");
+            println!("| {} | {} | {bindings} | {counts} |", def.name, preset.env);
+            assert!(left <= 60 || large > 40, "{}: {joined} of {alone}, {large} % are large", preset.name);
+            // A minibatch of DQL is so small that runs take all of it.
+            let most = if def.name == "dql" { joined * 6 / 5 } else { joined };
+            assert!(chained <= most, "{}: {chained} with chains, {joined} without", preset.name);
         }
     }
 }

@@ -34,7 +34,8 @@ const CRATES: [(&str, &[&[&str]]); 6] = [
     (
         "gpu",
         &[
-            &["adapter", "clock", "limits", "plan", "work"],
+            &["adapter", "clock", "limits", "tile", "work"],
+            &["plan"],
             &["pace", "wgsl"],
             &["context", "compile"],
             &["large", "pipeline", "predict"],
