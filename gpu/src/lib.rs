@@ -3,8 +3,8 @@
 //! [`Gpu`] implements [`quickstudy_kernels::backend::Backend`]. `plan` turns the graph of a trace into a [`Plan`]:
 //! kernels, their order, and the memory of their operands. Each Map, Reduce and MatMul of a plan becomes one
 //! shader, or two where a long sum is cut into slices. A Chain is all that happens to the rows of a minibatch, up to
-//! sums over them: workgroups compute it tile by tile (`tile`), and a second dispatch adds their sums. A Scan whose rows
-//! are independent, such as a rollout, is one dispatch with an invocation per row, or with a workgroup for a few rows
+//! sums over them: workgroups compute it tile by tile (`tile`), and a second dispatch adds their sums. A Scan with
+//! independent rows, such as a rollout, is one dispatch with an invocation per row, or with a workgroup for a few rows
 //! that have products; any other is a replay of its body's dispatches. Small kernels that follow each other are one
 //! dispatch: a workgroup runs them in turn. Nothing is decided while a program runs.
 //!

@@ -1,8 +1,8 @@
 //! From a trace to a plan: the kernels that compute it, in order.
 //!
 //! Each scope (the program, then the body of each loop) is planned on its own, in this order:
-//! 1. `chains`: rows and sums over them that workgroups compute tile by tile. `joined` are concatenations that such sums
-//!    are written into.
+//! 1. `chains`: rows and sums over them that workgroups compute tile by tile. `joined` are concatenations that such
+//!    sums are written into.
 //! 2. `flow`: the scope's other nodes and who reads whom; views and constants fold away.
 //! 3. `inline`: nodes that are cheaper to compute where they are read than to keep.
 //! 4. `fuse`: the other nodes are grouped into kernels.

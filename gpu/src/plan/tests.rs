@@ -13,8 +13,10 @@ use quickstudy_core::{Context, DType, Program, Tensor};
 
 use super::{Kernel, KernelSchedule, Kind, Place, Plan, PlanOptions};
 
+/// A plan without chains.
 fn plan(f: impl FnOnce(&mut Context)) -> Plan {
-    let plan = Plan::new(Program::trace_of(f).unwrap(), &PlanOptions::default()).unwrap();
+    let options = PlanOptions { chains: None, ..PlanOptions::default() };
+    let plan = Plan::new(Program::trace_of(f).unwrap(), &options).unwrap();
     plan.validate().unwrap();
     assert!(most_bindings(&plan.schedule) <= 8, "{plan}");
     plan
@@ -234,4 +236,20 @@ fn a_ppo_minibatch_takes_at_most_38_dispatches() {
     // the batch, also in two; two maps put the gradient together from twelve parts.
     assert_eq!(counts(&plan), (25, 34), "{plan}");
     assert_eq!(plan.count(Kind::MatMul), 16);
+}
+
+#[test]
+fn a_ppo_minibatch_with_a_chain_takes_four_dispatches() {
+    let trace = |rows| {
+        Program::trace_of(|cx| {
+            let (_, g) = ppo_loss(cx, rows);
+            cx.output("g", g);
+        })
+    };
+    for rows in [33, 128, 131_072] {
+        let plan = Plan::new(trace(rows).unwrap(), &PlanOptions::default()).unwrap();
+        plan.validate().unwrap();
+        assert_eq!((plan.count(Kind::Chain), plan.count(Kind::MatMul)), (1, 0), "{plan}");
+        assert_eq!(counts(&plan), (3, 4), "{plan}");
+    }
 }
