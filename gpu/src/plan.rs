@@ -50,6 +50,8 @@ use quickstudy_kernels::tensor::{Graph, NodeId, Op};
 use quickstudy_kernels::{Error, Result};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::limits::CHAINS;
+
 pub use chain::PlannedChain;
 pub(crate) use chain::SumPlace;
 pub use kernel::{Kernel, KernelSchedule, Kind, Place};
@@ -116,7 +118,7 @@ impl Scope<'_> {
     #[inline(never)]
     fn fused(&self, wants: &[Want]) -> KernelSchedule {
         let nodes: Vec<NodeId> = wants.iter().map(|want| want.node).collect();
-        let bytes = self.options.chains;
+        let bytes = self.options.chains.filter(|_| CHAINS);
         let chains = bytes.map_or_else(Vec::new, |bytes| chains::chains(self, self.units, &nodes, bytes));
         let flow = flow::Flow::new(self, wants, &chains);
         let mut forced = vec![false; flow.items.len()];

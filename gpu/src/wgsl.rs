@@ -48,7 +48,7 @@ pub(crate) use results::GROUP;
 use results::{results, write};
 pub(crate) use row_loop::RowLoop;
 
-use crate::limits::KernelLimits;
+use crate::limits::{CHAINS, KernelLimits};
 use crate::plan::{Kernel, Kind, PlannedChain};
 use crate::work::Cost;
 
@@ -82,7 +82,7 @@ pub(crate) fn passes(
     memory: &Memory,
     limits: KernelLimits,
 ) -> Result<(Vec<Pass>, usize)> {
-    if let Some(of) = &kernel.chain {
+    if let Some(of) = kernel.chain.as_ref().filter(|_| CHAINS) {
         return chain_passes(graph, of, memory, limits);
     }
     let new = || Emitter::new(graph, memory.leaves.clone(), &kernel.nodes);

@@ -12,6 +12,7 @@ use super::dispatch::Dispatch;
 use super::number::Number;
 use super::spot::{Home, Key, Spot, fault};
 use super::{Compiler, SMALL};
+use crate::limits::CHAINS;
 use crate::plan::{Kernel, KernelSchedule, Place};
 use crate::wgsl::{self, Leaf, RowLoop};
 
@@ -208,7 +209,7 @@ impl Compiler<'_> {
         let carry_words = carries.iter().enumerate().map(of_carry).collect();
         let row_words = rows.iter().map(|spot| spot.map(|spot| bindings.words_written(spot))).collect();
         let Bindings { homes, spots, memory } = bindings;
-        let team_bytes = self.limits.teams.then_some(self.limits.workgroup_bytes);
+        let team_bytes = (CHAINS && self.limits.teams).then_some(self.limits.workgroup_bytes);
         let (level, carries_at, rows_at) = (frame.level, carry_words, row_words);
         let row_loop =
             RowLoop { graph, node, scan, body, level, memory, carries: carries_at, rows: rows_at, team_bytes };

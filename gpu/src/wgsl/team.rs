@@ -12,6 +12,7 @@ use super::emit::{Emitter, TEXT};
 use super::index::Ix;
 use super::memory::{Leaf, SharedRows};
 use super::row_loop::RowLoop;
+use crate::limits::CHAINS;
 use crate::plan::{Kernel, Kind, Place};
 
 /// Invocations of a workgroup.
@@ -62,7 +63,7 @@ impl RowPlaces {
         let name = |prefix: &str, n: usize| (0..n).map(|i| Leaf::Private(format!("{prefix}{i}"))).collect();
         let (slots, carries) = (name("q", row_loop.body.slots.len()), name("c", row_loop.carries.len()));
         let mut places = RowPlaces { slots, carries, team: None };
-        if let Some(bytes) = row_loop.team_bytes {
+        if let Some(bytes) = row_loop.team_bytes.filter(|_| CHAINS) {
             places.share(row_loop, emitter, (rows, straight), bytes);
         }
         places
