@@ -40,11 +40,13 @@ pub(crate) fn compile(plan: &Plan, limits: KernelLimits) -> Result<Compiled> {
 
 fn compile_with(plan: &Plan, limits: KernelLimits, packs: &Packs) -> (Result<Compiled>, Packs) {
     let compiled = Compiled { longest: 1, own: packs.lens(), ..Compiled::default() };
-    let mut compiler = Compiler { plan, limits, packs, wishes: Packs::default(), scratch: None, compiled };
+    let mut compiler =
+        Compiler { plan, limits, packs, wishes: Packs::default(), scratch: None, refused: None, compiled };
     let slots = compiler.slots(&plan.schedule);
     let root = Frame { around: None, is_flat: false, level: 0, slots, carries: Vec::new(), rows: Vec::new() };
     let steps = compiler.schedule(&plan.schedule, &root);
-    let Compiler { compiled, wishes, .. } = compiler;
+    let Compiler { compiled, wishes, refused, .. } = compiler;
+    let steps = steps.and_then(|steps| refused.map_or(Ok(steps), Err));
     (steps.map(|steps| Compiled { steps, ..compiled }), wishes)
 }
 
@@ -85,6 +87,8 @@ struct Compiler<'a> {
     wishes: Packs,
     /// The program's own buffer that holds partial sums between the dispatches of a kernel.
     scratch: Option<usize>,
+    /// The first kernel that binds more buffers than it may. Others may wish for fewer, too.
+    refused: Option<Error>,
     compiled: Compiled,
 }
 
@@ -191,12 +195,10 @@ impl Compiler<'_> {
             if bound > self.limits.bindings {
                 spots.iter().filter_map(|spot| spot.key).for_each(|(key, len)| self.wishes.wish(key, len));
                 let names: Vec<_> = kernel.nodes.iter().map(|id| graph.nodes[*id as usize].op.name()).collect();
-                return Err(Error::Device(format!(
-                    "a kernel binds {} buffers, and this GPU allows {}: {}",
-                    bound,
-                    self.limits.bindings,
-                    names.join(", ")
-                )));
+                let most = self.limits.bindings;
+                let text = format!("a kernel binds {bound} buffers, and this GPU allows {most}: {}", names.join(", "));
+                self.refused.get_or_insert(Error::Device(text));
+                continue;
             }
             steps.push(self.dispatch(pass, &homes, kernel.nodes.clone()));
         }
