@@ -4,10 +4,10 @@
 //! `results` stores it. On these stand this file (an invocation per element, or per row of a call), `rowwise` (loops),
 //! `reduce` (long sums: a workgroup per result), `matmul` (a 4×4 block per invocation), `tiled` (large products) and
 //! `lanes` (narrow ones; neither on software adapters, whose barriers are slow), and `split`. `chain` and `sums` are
-//! the rows of a chain, tile by tile, and `team` rows of a loop that a workgroup shares. A `module` runs the `body` of one
-//! kernel, or of several small ones in turn. Storage is declared as u32 and bitcast, because slots hold either type.
-//! Numbers that a shader compiler may refuse as constants (infinities, NaN, subnormals) are combined with a run-time
-//! zero.
+//! the rows of a chain, tile by tile, and `team` rows of a loop that a workgroup shares. A `module` runs the `body` of
+//! one kernel, or of several small ones in turn. Storage is declared as u32 and bitcast, because slots hold either
+//! type. Numbers that a shader compiler may refuse as constants (infinities, NaN, subnormals) are combined with a
+//! run-time zero.
 
 mod body;
 mod chain;

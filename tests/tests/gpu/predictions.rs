@@ -19,8 +19,8 @@ fn the_kernels_of_a_plan_are_named_and_counted() {
     found.iter().for_each(|kernel| all += kernel.all());
     assert_eq!(all[Cost::Dispatch], dispatches(&plan, limits).unwrap().iter().sum::<usize>() as u64);
 
-    // The rollout: of 128 steps, each with a policy of two layers of 64. One invocation computes all of it, or a unit of
-    // each layer, with barriers between them.
+    // The rollout: of 128 steps, each with a policy of two layers of 64. One invocation computes all of it, or a
+    // unit of each layer, with barriers between them.
     let rollout_of = |limits| {
         let found = kernels(&plan, limits).unwrap();
         found.into_iter().find(|kernel| kernel.operations == "loop of 128 steps").unwrap()
