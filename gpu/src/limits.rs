@@ -27,8 +27,8 @@ pub struct DeviceLimits {
     pub immediate_bytes: u32,
 }
 
-/// Whether there are chains, and rows that a workgroup shares. In browsers there are none yet: the module that a page
-/// loads is smaller without their code.
+/// True where chains, and rows that a workgroup shares, are compiled in. Browsers do not run them yet, and the module
+/// that a page loads is smaller without their code.
 pub(crate) const CHAINS: bool = !cfg!(target_arch = "wasm32");
 
 /// The limits of a kernel on a device.

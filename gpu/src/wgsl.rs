@@ -107,7 +107,7 @@ pub(crate) fn passes(
         }
         _ => (map(&mut emitter, kernel, memory), Cost::Other),
     };
-    ends(&emitter, limits)?;
+    ends(emitter.trips(), limits)?;
     let moved = memory.writes.iter().map(|w| written(graph, kernel, w.0)).sum();
     let first = Pass { body: emitter.body(cost, GROUP, groups)?, moved };
     if slices == 1 {
@@ -115,7 +115,7 @@ pub(crate) fn passes(
     }
     let mut emitter = new();
     let groups = split::emit(&mut emitter, kernel, memory, &heads, slices);
-    ends(&emitter, limits)?;
+    ends(emitter.trips(), limits)?;
     let second = Pass { body: emitter.body(Cost::Sum, GROUP, groups)?, moved };
     let results: usize = kernel.space.iter().product();
     let scratch = heads.len().checked_mul(slices * results);
@@ -142,6 +142,7 @@ fn written(graph: &Graph, kernel: &Kernel, id: NodeId) -> usize {
 /// If the plan is at fault.
 fn chain_passes(graph: &Graph, of: &PlannedChain, memory: &Memory, limits: KernelLimits) -> Result<(Vec<Pass>, usize)> {
     let body = chain::body(graph, of, memory)?;
+    ends(body.trips, limits)?;
     let moved = of.outs.iter().map(|id| graph.nodes[*id as usize].len()).sum();
     if !of.has_end() {
         return Ok((vec![Pass { body, moved }], 0));
@@ -153,14 +154,13 @@ fn chain_passes(graph: &Graph, of: &PlannedChain, memory: &Memory, limits: Kerne
 }
 
 /// Checks that an invocation makes no more iterations than it may.
-fn ends(emitter: &Emitter<'_>, limits: KernelLimits) -> Result<()> {
-    if emitter.trips() <= limits.trips {
+fn ends(trips: usize, limits: KernelLimits) -> Result<()> {
+    if trips <= limits.trips {
         return Ok(());
     }
     Err(Error::Device(format!(
         "a kernel's invocations make {} iterations of loops, and this GPU allows {}; reduce one axis after the other",
-        emitter.trips(),
-        limits.trips
+        trips, limits.trips
     )))
 }
 

@@ -19,7 +19,7 @@ pub struct PlannedChain {
     pub(crate) values: Vec<NodeId>,
     /// The sums over rows, and where each goes, if it is read as it is.
     pub(crate) sums: Vec<(NodeId, Option<SumPlace>)>,
-    /// What follows from sums before it is written.
+    /// Nodes that are computed from sums and written in their stead.
     pub(crate) after: Vec<AfterSums>,
 }
 

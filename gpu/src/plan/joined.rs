@@ -21,7 +21,7 @@ pub(super) struct Joined {
     pub nodes: Vec<NodeId>,
     /// The place of each sum that is in one.
     pub places: FxHashMap<NodeId, SumPlace>,
-    /// What follows from sums before it is in one.
+    /// Nodes that are computed from sums and joined in their stead.
     pub after: Vec<AfterSums>,
 }
 

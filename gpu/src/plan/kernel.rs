@@ -75,7 +75,7 @@ pub struct Kernel {
     pub writes: Vec<(NodeId, Place)>,
     /// The inside of a Scan.
     pub body: Option<Box<KernelSchedule>>,
-    /// What a Chain computes.
+    /// The rows and sums of a Chain.
     pub chain: Option<Arc<PlannedChain>>,
 }
 

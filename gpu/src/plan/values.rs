@@ -1,14 +1,14 @@
 //! The memory of a scope while its chains are formed.
 
-use quickstudy_kernels::program::chains::{Unit, ValueId, Values};
-use quickstudy_kernels::program::{Access, is_leaf, is_view};
+use quickstudy_kernels::program::chains::{Unit, ValueId, Values, readers, reads};
+use quickstudy_kernels::program::{Access, is_leaf};
 use quickstudy_kernels::tensor::{Graph, NodeId};
 use quickstudy_kernels::{Error, Result};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::scope::Scope;
 
-/// What is in memory while the chains of a scope are formed: the values of nodes, wherever they will be.
+/// The values in memory while the chains of a scope are formed. Where they will be is decided later.
 pub(super) struct ScopeValues<'a> {
     pub graph: &'a Graph,
     pub scope: u32,
@@ -22,21 +22,7 @@ pub(super) struct ScopeValues<'a> {
 impl<'a> ScopeValues<'a> {
     pub fn new(scope: &Scope<'a>, kernels: &[Unit], outs: &[NodeId]) -> ScopeValues<'a> {
         let graph = scope.graph;
-        let mut users: FxHashMap<NodeId, Vec<usize>> = FxHashMap::default();
-        let mut read = |mut id: NodeId, user: usize| loop {
-            let list = users.entry(id).or_default();
-            if list.last() != Some(&user) {
-                list.push(user);
-            }
-            if !is_view(&graph.nodes[id as usize].op) {
-                break;
-            }
-            id = graph.nodes[id as usize].src[0];
-        };
-        for (k, kernel) in kernels.iter().enumerate() {
-            kernel.nodes.iter().flat_map(|id| &graph.nodes[*id as usize].src).for_each(|id| read(*id, k));
-        }
-        outs.iter().for_each(|id| read(*id, usize::MAX));
+        let users = readers(graph, reads(graph, kernels, outs));
         ScopeValues { graph, scope: scope.scope, nodes: Vec::new(), kept: FxHashMap::default(), users }
     }
 

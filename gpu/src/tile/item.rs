@@ -37,7 +37,7 @@ pub(crate) enum TileOp {
     RowOuter(usize),
 }
 
-/// What is computed block by block, for the rows of a tile.
+/// An item: an operation on blocks of registers, for the rows of a tile.
 #[derive(Clone, Debug)]
 pub(crate) struct TileItem {
     /// The operation.

@@ -13,7 +13,7 @@ const STEP: usize = 32;
 /// Rows and columns of an outer product that one invocation keeps at most.
 const KEPT: usize = 8;
 
-/// What the invocations of a section have.
+/// The share of each invocation of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SectionKind {
     /// Each a block of four rows.
@@ -32,7 +32,7 @@ pub(crate) enum SectionKind {
 /// Items that an invocation computes one after the other.
 #[derive(Clone, Debug)]
 pub(crate) struct Section {
-    /// What an invocation has.
+    /// The share of an invocation.
     pub kind: SectionKind,
     /// Blocks of each item.
     pub width: usize,
@@ -186,7 +186,7 @@ fn register(operand: &Opnd) -> Option<Reg> {
     }
 }
 
-/// What invocations of an item's section have, and how many there are.
+/// The share of each invocation of an item's section, and their number.
 fn kind(item: &TileItem, lanes: usize) -> (SectionKind, usize) {
     match item.op {
         TileOp::RowSum(_) => (SectionKind::Sums, item.width),

@@ -44,7 +44,7 @@ pub(super) fn body(graph: &Graph, chain: &PlannedChain, memory: &Memory) -> Resu
     Ok(Body { work, ..body })
 }
 
-/// What an invocation does in all of its tiles.
+/// Counts the work of an invocation in all of its tiles.
 fn work(tile: &Tile) -> Work {
     let mut work = Work::default();
     for level in &tile.levels {

@@ -237,7 +237,7 @@ impl RowLoop<'_> {
         Ok(())
     }
 
-    /// What the kernel computed on its way is not there for the next one; what it kept is, where it says.
+    /// Forgets the nodes of a kernel: the next one finds the values that were kept, and no others.
     pub(super) fn end(&self, emitter: &mut Emitter<'_>, kernel: &Kernel) {
         kernel.nodes.iter().for_each(|id| emitter.forget(*id));
     }

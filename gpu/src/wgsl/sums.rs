@@ -34,7 +34,7 @@ struct Finished {
     len: usize,
     /// The sums, their positions, and their numbers of a group.
     sums: Vec<(NodeId, usize, usize)>,
-    /// What follows from them.
+    /// The node that is computed from them, if they are not written themselves.
     value: Option<NodeId>,
 }
 

@@ -46,6 +46,8 @@ pub(super) struct Team {
     of: usize,
     /// The kernels that all invocations compute together.
     shared: Vec<bool>,
+    /// The array that says which rows have ended, of a loop that ends row by row.
+    ended: Option<String>,
     /// Products are written out, with weights that are loaded before the first step.
     straight: bool,
 }
@@ -124,7 +126,8 @@ impl RowPlaces {
             }
         }
         let changes = shared.windows(2).filter(|pair| pair[0] || pair[1]).count();
-        self.team = Some(Team { rows: of_team, levels: changes + 1, of: rows, shared, straight });
+        let ended = row_loop.done().map(|_| emitter.share(1, "u32", of_team + 1));
+        self.team = Some(Team { ended, rows: of_team, levels: changes + 1, of: rows, shared, straight });
     }
 }
 
@@ -214,8 +217,8 @@ impl RowLoop<'_> {
 
     /// A step: what rows do alone, and what all invocations do together.
     pub(super) fn together(&self, emitter: &mut Emitter<'_>, places: &RowPlaces, team: &Team) -> Result<()> {
-        if let Some(done) = self.done() {
-            self.stop(emitter, places, team, done);
+        if let (Some(done), Some(ended)) = (self.done(), &team.ended) {
+            self.stop(emitter, places, team, (done, ended));
         }
         let kernels: Vec<(&Kernel, bool)> = self.body.kernels.iter().zip(team.shared.iter().copied()).collect();
         for (i, part) in kernels.chunk_by(|a, b| !a.1 && !b.1).enumerate() {
@@ -225,7 +228,7 @@ impl RowLoop<'_> {
             match part {
                 [(kernel, true)] => self.by_all(emitter, places, (kernel, team))?,
                 _ => self.alone(emitter, places, |emitter| {
-                    let head = self.goes_on(emitter).map_or(String::new(), |goes_on| format!("if ({goes_on})"));
+                    let head = self.goes_on(emitter, team).map_or(String::new(), |goes_on| format!("if ({goes_on})"));
                     emitter.block(&head, |emitter| {
                         part.iter().try_for_each(|(kernel, _)| self.kernel(emitter, places, kernel))
                     })
@@ -238,8 +241,7 @@ impl RowLoop<'_> {
 
     /// Ends the loop once all rows of the workgroup have ended, and notes those that have, or are none: what a step
     /// finds out about its row is for the next one.
-    fn stop(&self, emitter: &mut Emitter<'_>, places: &RowPlaces, team: &Team, done: usize) {
-        let ended = emitter.share(1, "u32", team.rows + 1);
+    fn stop(&self, emitter: &mut Emitter<'_>, places: &RowPlaces, team: &Team, (done, ended): (usize, &str)) {
         emitter.block("if (local == 0u)", |emitter| {
             emitter.line("var running = 0u;");
             for lane in 0..team.rows {
@@ -255,8 +257,8 @@ impl RowLoop<'_> {
     }
 
     /// The condition on which a row has not ended before this step.
-    fn goes_on(&self, emitter: &Emitter<'_>) -> Option<String> {
-        self.done().map(|_| format!("integers1[{}] == 0u", emitter.lane))
+    fn goes_on(&self, emitter: &Emitter<'_>, team: &Team) -> Option<String> {
+        team.ended.as_ref().map(|ended| format!("{ended}[{}] == 0u", emitter.lane))
     }
 
     /// A kernel whose elements are those of all rows of the workgroup.
@@ -280,7 +282,7 @@ impl RowLoop<'_> {
         if !team.is_even() {
             inside.push(format!("front + {} < {}u", emitter.lane, team.of));
         }
-        inside.extend(self.goes_on(emitter));
+        inside.extend(self.goes_on(emitter, team));
         let head = if inside.is_empty() { String::new() } else { format!("if ({})", inside.join(" && ")) };
         emitter.open(&head, 1);
         emitter.product_text = match team.straight {

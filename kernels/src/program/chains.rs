@@ -28,5 +28,5 @@ pub use instr::{ChainInstr, ChainLoop, ChainProduct, Mem, Opnd, Reg};
 pub use scan::MOST_OF_CALL;
 pub use scope::Scope;
 pub use table::Table;
-pub use unit::{Unit, Units};
+pub use unit::{Unit, Units, readers, reads};
 pub use values::{ValueId, Values};

@@ -122,28 +122,18 @@ impl<'a> Lowering<'a> {
     /// Note which kernels read which nodes, through views.
     #[inline(never)]
     fn users(&mut self, kernels: &[Unit], outs: &[NodeId]) {
-        let mut users: FxHashMap<NodeId, Vec<usize>> = FxHashMap::default();
-        let mut visit = |graph: &Graph, mut id: NodeId, user: usize| loop {
-            let list = users.entry(id).or_default();
-            if list.last() != Some(&user) {
-                list.push(user);
-            }
-            if !is_view(&graph.nodes[id as usize].op) {
-                break;
-            }
-            id = graph.nodes[id as usize].src[0];
-        };
+        let mut reads: Vec<(NodeId, usize)> = Vec::new();
         for (k, kernel) in kernels.iter().enumerate() {
-            if let Some(update) = self.updates.get(&k) {
-                update.reads().for_each(|id| visit(self.graph, id, k));
-                continue;
-            }
-            for node in &kernel.nodes {
-                self.graph.nodes[*node as usize].src.iter().for_each(|s| visit(self.graph, *s, k));
+            match self.updates.get(&k) {
+                Some(update) => reads.extend(update.reads().map(|id| (id, k))),
+                None => {
+                    let operands = kernel.nodes.iter().flat_map(|id| &self.graph.nodes[*id as usize].src);
+                    reads.extend(operands.map(|id| (*id, k)));
+                }
             }
         }
-        outs.iter().for_each(|o| visit(self.graph, *o, usize::MAX));
-        self.users = users;
+        reads.extend(outs.iter().map(|id| (*id, usize::MAX)));
+        self.users = chains::readers(self.graph, reads);
     }
 
     #[inline(never)]

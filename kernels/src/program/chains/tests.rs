@@ -5,11 +5,13 @@ use std::panic::Location;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{ChainBudget, ChainInstr, ChainProduct, Formed, RowChain, Scope, Units, ValueId, Values, form};
+use super::{
+    ChainBudget, ChainInstr, ChainProduct, Formed, RowChain, Scope, Units, ValueId, Values, form, readers, reads,
+};
 use crate::Result;
 use crate::grad::grad;
+use crate::program::is_leaf;
 use crate::program::layout::Access;
-use crate::program::{is_leaf, is_view};
 use crate::tensor::graph::ROOT;
 use crate::tensor::{DType, Graph, Loop, NodeId, Op, Tensor, push, scan};
 
@@ -25,20 +27,7 @@ struct List<'a> {
 
 impl List<'_> {
     fn new<'a>(scope: &Scope<'a>, outs: &[NodeId]) -> List<'a> {
-        let mut readers: FxHashMap<NodeId, Vec<usize>> = FxHashMap::default();
-        let mut read = |mut id: NodeId, reader: usize| loop {
-            readers.entry(id).or_default().push(reader);
-            let node = &scope.graph.nodes[id as usize];
-            if !is_view(&node.op) {
-                break;
-            }
-            id = node.src[0];
-        };
-        outs.iter().for_each(|id| read(*id, usize::MAX));
-        for (k, kernel) in scope.kernels.iter().enumerate() {
-            let src = kernel.nodes.iter().flat_map(|id| &scope.graph.nodes[*id as usize].src);
-            src.for_each(|id| read(*id, k));
-        }
+        let readers = readers(scope.graph, reads(scope.graph, scope.kernels, outs));
         List { graph: scope.graph, lens: Vec::new(), kept: FxHashMap::default(), readers }
     }
 }

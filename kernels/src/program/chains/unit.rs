@@ -66,6 +66,37 @@ impl Units {
     }
 }
 
+/// The readers of each node, also through views, of pairs of a node that is read and its reader: those of one reader
+/// follow each other.
+pub fn readers(graph: &Graph, reads: impl IntoIterator<Item = (NodeId, usize)>) -> FxHashMap<NodeId, Vec<usize>> {
+    let mut readers: FxHashMap<NodeId, Vec<usize>> = FxHashMap::default();
+    for (mut id, reader) in reads {
+        loop {
+            let list = readers.entry(id).or_default();
+            if list.last() != Some(&reader) {
+                list.push(reader);
+            }
+            if !is_view(&graph.nodes[id as usize].op) {
+                break;
+            }
+            id = graph.nodes[id as usize].src[0];
+        }
+    }
+    readers
+}
+
+/// The operands that units read, each with the number of its unit, then results, with `usize::MAX`.
+pub fn reads<'a>(
+    graph: &'a Graph,
+    units: &'a [Unit],
+    outs: &'a [NodeId],
+) -> impl Iterator<Item = (NodeId, usize)> + use<'a> {
+    let operands = |(k, unit): (usize, &'a Unit)| {
+        unit.nodes.iter().flat_map(|id| &graph.nodes[*id as usize].src).map(move |id| (*id, k))
+    };
+    units.iter().enumerate().flat_map(operands).chain(outs.iter().map(|id| (*id, usize::MAX)))
+}
+
 /// Tells whether the body of a call loops.
 fn calls_loop(graph: &Graph) -> bool {
     let loops = |body: &Body| {
